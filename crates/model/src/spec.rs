@@ -254,8 +254,9 @@ mod tests {
 
     #[test]
     fn only_changes_that_need_a_restart_change_the_launch_digest() {
+        type Change = fn(&mut Spec);
         let digest = spec().launch_digest();
-        let changes: [(&str, bool, fn(&mut Spec)); 12] = [
+        let changes: [(&str, bool, Change); 12] = [
             ("start_cmd", true, |spec| spec.control.start_cmd.push('x')),
             ("user", true, |spec| spec.identity.user.push('x')),
             ("log_path", true, |spec| spec.identity.log_path.push('x')),
