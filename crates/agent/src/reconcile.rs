@@ -159,12 +159,15 @@ pub fn operation(
     command: &Command,
     clock: ClockOffset,
     now: UnixMillis,
-) -> Result<Operation, Outcome> {
+) -> Result<Operation, Box<Outcome>> {
     let Some(op) = Op::from_number(command.op_type.into()) else {
         let message = format!("unknown op type {}", command.op_type);
-        return Err(Outcome::plain(Code::UNKNOWN_OP, message, now));
+        return Err(Box::new(Outcome::plain(Code::UNKNOWN_OP, message, now)));
     };
-    let refused = |invalid: Invalid| Outcome::plain(Code::INVALID, invalid.to_string(), now);
+    let refused = |invalid: Invalid| {
+        let outcome = Outcome::plain(Code::INVALID, invalid.to_string(), now);
+        Box::new(outcome)
+    };
     let name = command
         .name
         .as_ref()

@@ -87,9 +87,15 @@ impl Statuses {
     }
 }
 
-/// Whether only usage figures changed.
+/// Whether only usage figures changed, or the time of the last health check.
 fn differs_only_in_usage(old: &Status, new: &Status) -> bool {
     old.state == new.state
+        && old.process_state == new.process_state
+        && old.next_at == new.next_at
+        && old.restarts == new.restarts
+        && old.last_exit == new.last_exit
+        && old.restart_needed == new.restart_needed
+        && words(old) == words(new)
         && old.pid == new.pid
         && old.started_at == new.started_at
         && old.version == new.version
@@ -98,9 +104,16 @@ fn differs_only_in_usage(old: &Status, new: &Status) -> bool {
         && old.managed == new.managed
 }
 
+/// What the last health check said.
+fn words(status: &Status) -> Option<(bool, &str)> {
+    let health = status.health.as_ref();
+    health.map(|health| (health.ok, health.message.as_str()))
+}
+
 #[cfg(test)]
 mod tests {
-    use model::State;
+    use model::status::HealthResult;
+    use model::{State, UnixMillis};
 
     use super::*;
 
@@ -138,6 +151,25 @@ mod tests {
         statuses.update(name(1), running(2.0), now);
         assert_eq!(statuses.due(), Some(now + USAGE_DELAY));
         statuses.update(name(1), Status::default(), now);
+        assert_eq!(statuses.due(), Some(now + STATE_DELAY));
+    }
+
+    #[test]
+    fn a_health_check_with_the_same_result_can_wait() {
+        let checked = |ok, at| Status {
+            health: Some(HealthResult {
+                ok,
+                checked_at: UnixMillis(at),
+                message: String::new(),
+            }),
+            ..running(1.0)
+        };
+        let (mut statuses, now) = (Statuses::default(), Instant::now());
+        statuses.update(name(1), checked(true, 1), now);
+        statuses.take(1000);
+        statuses.update(name(1), checked(true, 2), now);
+        assert_eq!(statuses.due(), Some(now + USAGE_DELAY));
+        statuses.update(name(1), checked(false, 3), now);
         assert_eq!(statuses.due(), Some(now + STATE_DELAY));
     }
 

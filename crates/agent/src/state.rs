@@ -184,7 +184,7 @@ impl AgentState {
                 self.under_way.insert(id);
                 self.supervisor.submit(Request::Operate(operation));
             }
-            Err(outcome) => self.end(id, outcome),
+            Err(outcome) => self.end(id, *outcome),
         }
     }
 

@@ -52,13 +52,13 @@ pub use job::{
 pub use login::{LoggedIn, LoginBody};
 pub use operate::{OperateBody, Operated, OperationsBody};
 pub use process::{
-    DefinitionView, HostResult, HostsBody, ProcessDetail, ProcessPage, ProcessView, RegisterBody,
-    Results, SpecBody,
+    DefinitionView, HealthView, HostResult, HostsBody, LastExitView, ProcessDetail, ProcessPage,
+    ProcessView, RegisterBody, Results, SpecBody,
 };
 pub use replica::{Draining, ReplicaList, ReplicaRow};
 pub use rows::Rows;
 pub use scalar::Scalar;
-pub use task::{Counts, TargetResult, TaskDetail, TaskList, TaskRow};
+pub use task::{Counts, InspectionView, TargetResult, TaskDetail, TaskList, TaskRow};
 pub use template::{
     Bindings, ConfigFileList, ConfigFileShown, DraftBody, FileShown, Preview, PreviewBody,
     TemplateBody, TemplateList, TemplateShown, VersionList, VersionShown,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use model::lenient::Object;
 use model::spec::RawSpec;
+use model::status::{Exit, HealthResult, LastExit};
 use model::{Labels, Spec, UnixMillis, lenient};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use utoipa::ToSchema;
@@ -33,16 +34,30 @@ responses! {
         pub labels: Cow<'a, Labels>,
         /// What is wanted: `running` or `stopped`.
         pub flag: Cow<'a, str>,
-        /// What is: `running`, `stopped`, or `unknown` before any agent has said.
+        /// What is: `running`, `starting`, `unhealthy`, `backoff`, `failed`, `stopped`, `completed`, `scheduled`, or
+        /// `unknown` before any agent has said and while its agent is away.
         pub state: Cow<'a, str>,
+        /// The last known state while the agent is away, else null.
+        pub was: Option<Cow<'a, str>>,
+        /// When the next attempt of a `backoff` or the next run of a `scheduled` process is due, else null.
+        #[schema(value_type = Option<i64>)]
+        pub next_at: Option<UnixMillis>,
+        /// How often the agent has started it by itself since the last operation that did; at most 65535.
+        pub restarts: u32,
+        /// How the last run ended; null if none has.
+        pub last_exit: Option<LastExitView>,
+        /// The last health check of its run; null without a health check and before the first.
+        pub health: Option<HealthView<'a>>,
+        /// Whether its run began with an older spec, whose changes take effect only at the next start.
+        pub restart_needed: bool,
         /// Whether the agent keeps it as wanted.
         pub managed: bool,
         /// Whether its host's agent is connected.
         pub connected: bool,
         /// Why it is as it is.
         pub message: Cow<'a, str>,
-        /// −1 when not running.
-        pub pid: i32,
+        /// Null when there is none.
+        pub pid: Option<i32>,
         pub version: Cow<'a, str>,
         /// Times are milliseconds since 1970, 0 for never.
         #[schema(value_type = i64)]
@@ -61,6 +76,27 @@ responses! {
         pub net: u64,
     }
 
+    /// How a run ended. Neither code nor signal: the agent could not see it.
+    #[derive(Clone, Copy, PartialEq, Eq)]
+    pub struct LastExitView {
+        pub code: Option<i32>,
+        pub signal: Option<i32>,
+        #[schema(value_type = i64)]
+        pub at: UnixMillis,
+        /// Whether the kernel killed it because memory was short.
+        pub oom: bool,
+    }
+
+    /// The result of a health check.
+    pub struct HealthView<'a> {
+        /// False from the first failure on; the process is `unhealthy` after three in a row.
+        pub ok: bool,
+        #[schema(value_type = i64)]
+        pub checked_at: UnixMillis,
+        /// Why it failed.
+        pub message: Cow<'a, str>,
+    }
+
     /// What is registered under one name, and where.
     pub struct ProcessDetail<'a> {
         /// `namespace/name`
@@ -70,6 +106,32 @@ responses! {
         pub start: u64,
         #[schema(value_type = Vec<ProcessView<'a>>)]
         pub processes: Rows<ProcessView<'a>>,
+    }
+}
+
+impl From<LastExit> for LastExitView {
+    fn from(last: LastExit) -> Self {
+        let (code, signal) = match last.exit {
+            Exit::Code(code) => (Some(code), None),
+            Exit::Signal(signal) => (None, Some(signal)),
+            Exit::Unseen => (None, None),
+        };
+        Self {
+            code,
+            signal,
+            at: last.at,
+            oom: last.oom,
+        }
+    }
+}
+
+impl From<HealthResult> for HealthView<'_> {
+    fn from(result: HealthResult) -> Self {
+        Self {
+            ok: result.ok,
+            checked_at: result.checked_at,
+            message: result.message.into(),
+        }
     }
 }
 

@@ -4,6 +4,10 @@ use std::borrow::Cow;
 
 use model::UnixMillis;
 use model::operation::ProcessInspection;
+use serde::de::Error as _;
+use serde::ser::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
 
 use crate::Rows;
 
@@ -62,6 +66,7 @@ responses! {
         pub op: Cow<'a, str>,
         /// 0 done, 115 while it goes on, else why not.
         pub code: i32,
+        /// Of a command that failed, the line of its output that names the error.
         pub message: Cow<'a, str>,
         #[schema(value_type = Option<i64>)]
         pub ended_at: Option<UnixMillis>,
@@ -76,6 +81,51 @@ responses! {
         pub output: Option<Cow<'a, str>>,
         /// What a query saw.
         #[schema(value_type = Option<Object>)]
-        pub instance: Option<Cow<'a, ProcessInspection>>,
+        pub instance: Option<InspectionView<'a>>,
+    }
+}
+
+/// What a query saw. Its `pid` is null when there is none.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InspectionView<'a>(pub Cow<'a, ProcessInspection>);
+
+impl Serialize for InspectionView<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut json = serde_json::to_value(&self.0).map_err(S::Error::custom)?;
+        if self.0.pid <= 0 {
+            json["pid"] = Value::Null;
+        }
+        json.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for InspectionView<'_> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut json = Value::deserialize(deserializer)?;
+        if json["pid"].is_null() {
+            json["pid"] = (-1).into();
+        }
+        let seen = serde_json::from_value(json).map_err(D::Error::custom)?;
+        Ok(Self(Cow::Owned(seen)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pid_that_is_none_is_null() {
+        for (pid, shown) in [(-1, Value::Null), (77, 77.into())] {
+            let seen = ProcessInspection {
+                pid,
+                ..ProcessInspection::default()
+            };
+            let view = InspectionView(Cow::Owned(seen));
+            let json = serde_json::to_value(&view).unwrap();
+            assert_eq!(json["pid"], shown);
+            let read: InspectionView = serde_json::from_value(json).unwrap();
+            assert_eq!(read, view);
+        }
     }
 }

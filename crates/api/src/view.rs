@@ -69,9 +69,15 @@ responses! {
         pub inst_id: u64,
         /// `running`, `stopped` or `unregistered`.
         pub status: Cow<'a, str>,
+        /// As in the list of processes.
+        pub state: Cow<'a, str>,
+        /// The last known state while the agent is away, else null.
+        pub was: Option<Cow<'a, str>>,
+        /// Whether its run began with an older spec, whose changes take effect only at the next start.
+        pub restart_needed: bool,
         pub managed: bool,
-        /// −1 when not running.
-        pub pid: i32,
+        /// Null when there is none.
+        pub pid: Option<i32>,
         /// Why it is as it is.
         pub message: Cow<'a, str>,
         /// Whether its host's agent is connected.

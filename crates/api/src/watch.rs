@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use model::UnixMillis;
 use serde::{Deserialize, Serialize};
 
-use crate::{HostText, JobCountsView};
+use crate::{HostText, JobCountsView, LastExitView};
 
 /// The watcher was too slow, and so many change events were left out.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -21,7 +21,11 @@ pub struct StatusChange<'a> {
     pub process: String,
     pub host: HostText,
     pub state: Cow<'a, str>,
-    pub pid: i32,
+    pub next_at: Option<UnixMillis>,
+    pub restarts: u32,
+    pub last_exit: Option<LastExitView>,
+    pub restart_needed: bool,
+    pub pid: Option<i32>,
     pub message: Cow<'a, str>,
     pub at: UnixMillis,
 }

@@ -29,6 +29,7 @@ pub mod out;
 pub mod progress;
 pub mod report;
 pub mod selection;
+pub mod state;
 pub mod table;
 pub mod target;
 pub mod terminal_safe;

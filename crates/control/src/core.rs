@@ -124,7 +124,11 @@ impl Core {
             self.watchers.send(ChangeEvent::Status {
                 process: row.name().clone(),
                 host,
-                state: row.state(),
+                state: row.process_state(),
+                next_at: row.next_at(),
+                restarts: row.restarts(),
+                last_exit: row.last_exit(),
+                restart_needed: row.restart_needed(),
                 pid: row.pid(),
                 message: row.message().into_owned(),
                 at,

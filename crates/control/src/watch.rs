@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use model::event::{Event, EventKind};
 use model::job::{JobAction, JobId, JobStatus};
+use model::status::LastExit;
 use model::topology::BusinessId;
-use model::{FullName, Host, Namespace, State, TaskId, UnixMillis};
+use model::{FullName, Host, Namespace, ProcessState, TaskId, UnixMillis};
 use store::JobCounts;
 use tokio::sync::broadcast;
 
@@ -23,7 +24,11 @@ pub enum ChangeEvent {
     Status {
         process: FullName,
         host: Host,
-        state: State,
+        state: ProcessState,
+        next_at: Option<UnixMillis>,
+        restarts: u32,
+        last_exit: Option<LastExit>,
+        restart_needed: bool,
         pid: i32,
         message: String,
         at: UnixMillis,

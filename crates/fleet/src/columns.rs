@@ -9,6 +9,7 @@ use model::{Flag, State, Status};
 use roaring::RoaringBitmap;
 use std::hash::BuildHasher;
 
+use crate::condition::{Condition, Health, Marks, PackedExit};
 use crate::to_secs;
 
 /// Rows in a block; also the size of a status shard in the store.
@@ -37,6 +38,11 @@ pub(crate) struct Block {
     pub(crate) fd: [u32; BLOCK],
     pub(crate) disk: [u64; BLOCK],
     pub(crate) net: [u64; BLOCK],
+    marks: [Marks; BLOCK],
+    restarts: [u16; BLOCK],
+    exit: [PackedExit; BLOCK],
+    exit_at: [u32; BLOCK],
+    next_at: [u32; BLOCK],
 }
 
 /// Flag and managed in one byte: the desired ones in the lower half, those that the agent last reported in the upper half. A
@@ -97,6 +103,11 @@ impl Block {
             fd: [0; BLOCK],
             disk: [0; BLOCK],
             net: [0; BLOCK],
+            marks: [Condition::NONE.marks; BLOCK],
+            restarts: [0; BLOCK],
+            exit: [Condition::NONE.exit; BLOCK],
+            exit_at: [0; BLOCK],
+            next_at: [0; BLOCK],
         })
     }
 
@@ -149,6 +160,32 @@ impl Block {
         (self.started_at[at], self.reported_at[at]) = (0, 0);
         (self.cpu[at], self.mem[at]) = (0.0, 0.0);
         (self.fd[at], self.disk[at], self.net[at]) = (0, 0, 0);
+        self.set_condition(at, Condition::NONE);
+    }
+
+    pub(crate) fn condition(&self, at: usize) -> Condition {
+        Condition {
+            marks: self.marks[at],
+            restarts: self.restarts[at],
+            exit: self.exit[at],
+            exit_at: self.exit_at[at],
+            next_at: self.next_at[at],
+        }
+    }
+
+    /// True when it changed.
+    pub(crate) fn set_condition(&mut self, at: usize, condition: Condition) -> bool {
+        let changed = self.condition(at) != condition;
+        let Condition {
+            marks,
+            restarts,
+            exit,
+            exit_at,
+            next_at,
+        } = condition;
+        (self.marks[at], self.restarts[at], self.exit[at]) = (marks, restarts, exit);
+        (self.exit_at[at], self.next_at[at]) = (exit_at, next_at);
+        changed
     }
 }
 
@@ -164,6 +201,8 @@ pub(crate) struct Columns {
     by_key: HashTable<u32>,
     hasher: DefaultHashBuilder,
     texts: HashMap<ProcessId, Texts>,
+    /// Of processes with a health check.
+    health: HashMap<ProcessId, Health>,
     free: RoaringBitmap,
     next_id: u32,
     len: usize,
@@ -319,6 +358,7 @@ impl Columns {
         }
         let first = self.unchain(id, first);
         self.texts.remove(&id);
+        self.health.remove(&id);
         let (index, at) = place(id);
         if let Some(block) = self.blocks[index].as_deref_mut() {
             block.flags[at] = Flags::FREE;
@@ -353,6 +393,7 @@ impl Columns {
 
     pub(crate) fn forget_status(&mut self, id: ProcessId) {
         self.texts.remove(&id);
+        self.health.remove(&id);
         if let Some((block, at)) = self.block_mut(id) {
             block.clear_status(at);
         }
@@ -380,11 +421,13 @@ impl Columns {
         block.disk[at] = status.disk;
         block.net[at] = status.net;
         block.flags[at].set_held(status.flag.zip(status.managed));
+        let moved = block.set_condition(at, Condition::of(&status)) | moved;
         let texts = Texts {
             version: status.version.into(),
             message: status.message.into(),
         };
-        let moved = moved | self.set_texts(id, texts);
+        let health = status.health.map(Health::of);
+        let moved = moved | self.set_texts(id, texts) | self.set_health(id, health);
         self.mark_unsaved(id, moved);
         moved
     }
@@ -396,6 +439,20 @@ impl Columns {
             true => self.dirty.insert(block),
             false => self.stale.insert(block),
         };
+    }
+
+    pub(crate) fn health(&self, id: ProcessId) -> Option<&Health> {
+        self.health.get(&id)
+    }
+
+    /// True when more than its time changed.
+    pub(crate) fn set_health(&mut self, id: ProcessId, health: Option<Health>) -> bool {
+        let changed = Health::differs(self.health.get(&id), health.as_ref());
+        match health {
+            Some(health) => drop(self.health.insert(id, health)),
+            None => drop(self.health.remove(&id)),
+        }
+        changed
     }
 
     /// True when they changed.

@@ -1,13 +1,14 @@
 //! Statuses as bytes, for other replicas.
 //!
-//! Each is an entry as in a shard, after the id of its process and the flags that its agent holds. Only the latest status
+//! Each is an entry as in a shard of format 1, after the id of its process and the flags that its agent holds. Conditions are
+//! beside them, each after the id of its process, so that replicas of earlier versions can read the rest. Only the latest status
 //! matters, so there is no queue: changed processes are a set of ids, and their statuses are read when they are sent.
 
 use model::change::{HostId, ProcessId};
 use roaring::RoaringBitmap;
 
 use crate::Fleet;
-use crate::shards::{Entry, Reader, write_entry};
+use crate::shards::{Entry, Reader, Told, write_condition, write_entry};
 
 impl Fleet {
     /// Starts to collect the ids of processes with reports.
@@ -25,21 +26,38 @@ impl Fleet {
     }
 
     /// Appends the status of one process, unless no agent has ever reported it; returns its host.
-    pub fn write_status(&self, id: ProcessId, bytes: &mut Vec<u8>) -> Option<HostId> {
+    pub fn write_status(&self, id: ProcessId, written: &mut WrittenStatuses) -> Option<HostId> {
         let (block, at) = self.columns.block(id)?;
         if block.reported_at[at] != 0 {
-            bytes.extend(id.0.to_le_bytes());
-            bytes.push(block.held_byte(at));
-            write_entry(bytes, block, at, self.columns.texts(id));
+            let WrittenStatuses {
+                statuses,
+                conditions,
+            } = written;
+            statuses.extend(id.0.to_le_bytes());
+            statuses.push(block.held_byte(at));
+            write_entry(statuses, block, at, self.columns.texts(id));
+            conditions.extend(id.0.to_le_bytes());
+            write_condition(conditions, block, at, self.columns.health(id));
         }
         Some(HostId(block.host[at]))
     }
 
     /// Applies what [`Self::write_status`] wrote at another replica, for processes of this host only. Stops at invalid bytes.
-    pub fn read_statuses(&mut self, host: HostId, bytes: &[u8]) -> StatusesRead {
-        let mut reader = Reader(bytes);
+    pub fn read_statuses(
+        &mut self,
+        host: HostId,
+        statuses: &[u8],
+        conditions: &[u8],
+    ) -> StatusesRead {
+        let (mut reader, mut conditions) = (Reader(statuses), Reader(conditions));
         let mut read = StatusesRead::default();
-        while let Some((id, held, entry)) = read_one(&mut reader) {
+        while let Some((id, held, mut entry)) = read_one(&mut reader) {
+            // In the same order; a replica of an earlier version sends none.
+            if let Some((of, told)) = read_condition(&mut conditions)
+                && of == id
+            {
+                entry.told = told;
+            }
             let is_here = self.columns.identity(id).is_some_and(|(of, _)| of == host);
             let Some(moved) = is_here.then(|| self.put_entry(id, entry)).flatten() else {
                 read.n_unknown += 1;
@@ -57,6 +75,19 @@ impl Fleet {
     }
 }
 
+/// Statuses of one host as bytes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WrittenStatuses {
+    pub statuses: Vec<u8>,
+    pub conditions: Vec<u8>,
+}
+
+impl WrittenStatuses {
+    pub fn n_bytes(&self) -> usize {
+        self.statuses.len() + self.conditions.len()
+    }
+}
+
 /// How statuses of another replica changed the fleet.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct StatusesRead {
@@ -69,4 +100,9 @@ pub struct StatusesRead {
 fn read_one(reader: &mut Reader<'_>) -> Option<(ProcessId, u8, Entry)> {
     let (id, held) = (reader.u32()?, reader.u8()?);
     Some((ProcessId(id), held, Entry::read(reader)?))
+}
+
+fn read_condition(reader: &mut Reader<'_>) -> Option<(ProcessId, Told)> {
+    let id = reader.u32()?;
+    Some((ProcessId(id), Told::read(reader)?))
 }

@@ -13,6 +13,7 @@ use model::group::ProcessGroup;
 use model::{AgentId, FullName, Host, Namespace, Status, UnixMillis};
 
 mod columns;
+mod condition;
 mod definitions;
 mod deltas;
 mod hosts;
@@ -23,9 +24,9 @@ mod shards;
 pub mod view;
 
 pub use definitions::Definition;
-pub use deltas::StatusesRead;
+pub use deltas::{StatusesRead, WrittenStatuses};
 pub use hosts::{AgentInfo, HostView, Link};
-pub use query::{Filter, Page};
+pub use query::{Filter, MAX_ORDER_KEYS, OrderKey, Page, RowOrder};
 pub use row::Row;
 
 use columns::Columns;

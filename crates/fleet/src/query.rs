@@ -1,10 +1,13 @@
 //! Pages of processes: any filter, any offset, with the exact total.
 
 use model::change::{HostId, ProcessId};
-use model::{Host, Namespace, ProcessName, State};
+use model::{Host, Namespace, ProcessName, ProcessState};
 use roaring::RoaringBitmap;
 
 use crate::{Fleet, Row};
+
+/// How many keys a page can be sorted by; more are ignored.
+pub const MAX_ORDER_KEYS: usize = 3;
 
 /// Which processes. Every field that is set must match.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -12,11 +15,50 @@ pub struct Filter {
     pub namespaces: Option<Vec<Namespace>>,
     pub name: Option<ProcessName>,
     pub hosts: Option<Vec<Host>>,
-    pub state: Option<State>,
+    /// In one of these states, as the native API shows them.
+    pub states: Option<Vec<ProcessState>>,
     pub managed: Option<bool>,
+    pub restart_needed: Option<bool>,
 }
 
-/// A page of a result, with the total. Ordered by process id, which is stable from page to page.
+/// What rows are sorted by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OrderKey {
+    /// What needs attention first, see [`ProcessState::rank`].
+    State,
+    Restarts,
+    /// When the last run ended.
+    LastExit,
+    Started,
+    Cpu,
+    Memory,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RowOrder {
+    pub key: OrderKey,
+    pub descending: bool,
+}
+
+impl RowOrder {
+    /// A number that sorts as the row does.
+    fn rank(self, row: &Row<'_>) -> u64 {
+        let rank = match self.key {
+            OrderKey::State => row.process_state().rank().into(),
+            OrderKey::Restarts => row.restarts().into(),
+            OrderKey::LastExit => row.last_exit().map_or(0, |last| last.at.0.max(0) as u64),
+            OrderKey::Started => row.started_at().0.max(0) as u64,
+            OrderKey::Cpu => (f64::from(row.cpu()) * 100.0) as u64,
+            OrderKey::Memory => (f64::from(row.mem()) * 100.0) as u64,
+        };
+        match self.descending {
+            true => !rank,
+            false => rank,
+        }
+    }
+}
+
+/// A page of a result, with the total. Ordered as asked, then by process id, which is stable from page to page.
 #[derive(Debug)]
 pub struct Page<'a> {
     pub count: u64,
@@ -35,13 +77,18 @@ impl Fleet {
         self.page_of(ids, start, limit)
     }
 
-    pub fn page(&self, filter: &Filter, start: u64, limit: usize) -> Page<'_> {
+    /// A page of the rows that match, sorted by these keys. A sorted page costs all rows that match.
+    pub fn page(&self, filter: &Filter, order: &[RowOrder], start: u64, limit: usize) -> Page<'_> {
+        if !order.is_empty() {
+            return self.sorted_page(&self.matching(filter), order, start, limit);
+        }
         if let Filter {
             namespaces: Some(one),
             name: None,
             hosts: None,
-            state: None,
+            states: None,
             managed: None,
+            restart_needed: None,
         } = filter
             && let [namespace] = one.as_slice()
         {
@@ -67,6 +114,32 @@ impl Fleet {
         }
     }
 
+    fn sorted_page(
+        &self,
+        ids: &RoaringBitmap,
+        order: &[RowOrder],
+        start: u64,
+        limit: usize,
+    ) -> Page<'_> {
+        let rows = ids.iter().filter_map(|id| self.row(ProcessId(id)));
+        let mut ranked: Vec<([u64; MAX_ORDER_KEYS], u32)> = rows
+            .map(|row| {
+                let mut ranks = [0; MAX_ORDER_KEYS];
+                for (rank, order) in ranks.iter_mut().zip(order) {
+                    *rank = order.rank(&row);
+                }
+                (ranks, row.id().0)
+            })
+            .collect();
+        ranked.sort_unstable();
+        let skipped = usize::try_from(start).unwrap_or(usize::MAX);
+        let page = ranked.into_iter().skip(skipped).take(limit);
+        Page {
+            count: ids.len(),
+            rows: page.filter_map(|(_, id)| self.row(ProcessId(id))).collect(),
+        }
+    }
+
     /// Narrows by indexes first, then tests each remaining row.
     fn matching(&self, filter: &Filter) -> RoaringBitmap {
         let mut ids = match (&filter.hosts, &filter.namespaces) {
@@ -77,7 +150,11 @@ impl Fleet {
         if let (Some(_), Some(namespaces)) = (&filter.hosts, &filter.namespaces) {
             ids &= self.ids_of_namespaces(namespaces);
         }
-        if filter.name.is_none() && filter.state.is_none() && filter.managed.is_none() {
+        if filter.name.is_none()
+            && filter.states.is_none()
+            && filter.managed.is_none()
+            && filter.restart_needed.is_none()
+        {
             return ids;
         }
         let matches = |id: &u32| {
@@ -86,7 +163,9 @@ impl Fleet {
                     .name
                     .as_ref()
                     .is_none_or(|name| row.name().name == *name)
-                    && filter.state.is_none_or(|state| row.state() == state)
+                    && (filter.states.as_ref())
+                        .is_none_or(|states| states.contains(&row.process_state()))
+                    && (filter.restart_needed).is_none_or(|needed| row.restart_needed() == needed)
                     && filter
                         .managed
                         .is_none_or(|managed| row.managed() == managed)

@@ -3,10 +3,12 @@
 use std::borrow::Cow;
 
 use model::change::{DefinitionId, HostId, NameId, ProcessId, ProcessRow, Revision};
+use model::status::{HealthResult, LastExit};
 use model::topology::BkProcessId;
-use model::{Flag, FullName, Labels, State, UnixMillis};
+use model::{Flag, FullName, Labels, ProcessState, State, UnixMillis};
 
 use crate::columns::Block;
+use crate::condition::Health;
 use crate::{Definition, Fleet, HostView, Link};
 
 #[derive(Debug, Clone, Copy)]
@@ -87,6 +89,50 @@ impl<'a> Row<'a> {
 
     pub fn state(&self) -> State {
         self.block.state[self.at]
+    }
+
+    /// The state as the native API shows it: unknown while its agent is away.
+    pub fn process_state(&self) -> ProcessState {
+        match self.host.link.is_up() {
+            true => self.known_state(),
+            false => ProcessState::Unknown,
+        }
+    }
+
+    /// The last known state of a process whose agent is away.
+    pub fn was(&self) -> Option<ProcessState> {
+        let known = self.known_state();
+        (!self.host.link.is_up() && known != ProcessState::Unknown).then_some(known)
+    }
+
+    fn known_state(&self) -> ProcessState {
+        self.block.condition(self.at).marks.state()
+    }
+
+    /// When its next attempt or scheduled run is due.
+    pub fn next_at(&self) -> Option<UnixMillis> {
+        let next_at = self.block.condition(self.at).next_at();
+        (next_at != UnixMillis::NEVER).then_some(next_at)
+    }
+
+    /// How often the agent has started it by itself since the last operation that did; at most 65,535.
+    pub fn restarts(&self) -> u32 {
+        self.block.condition(self.at).restarts.into()
+    }
+
+    pub fn last_exit(&self) -> Option<LastExit> {
+        self.block.condition(self.at).last_exit()
+    }
+
+    /// The last health check of its run.
+    pub fn health(&self) -> Option<HealthResult> {
+        let health = self.fleet.columns.health(self.id);
+        health.map(Health::to_result)
+    }
+
+    /// Whether its run began with a spec whose changes since take effect only at the next start.
+    pub fn restart_needed(&self) -> bool {
+        self.block.condition(self.at).marks.restart_needed()
     }
 
     /// −1 when not running.

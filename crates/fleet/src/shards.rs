@@ -10,9 +10,14 @@ use model::{State, UnixMillis};
 use roaring::RoaringBitmap;
 
 use crate::columns::{BLOCK, Block, Texts};
+use crate::condition::{Condition, Health, Marks, PackedExit};
 use crate::{Fleet, Link};
 
-const FORMAT: u8 = 1;
+/// Statuses with their conditions. Shards of format 1, which have none, are read, too.
+const FORMAT: u8 = 2;
+const FORMAT_WITHOUT_CONDITIONS: u8 = 1;
+/// Of the agents' last contacts.
+const FORMAT_HOSTS: u8 = 1;
 /// Shards with this bit hold agents' last contacts, not statuses.
 const HOSTS: u32 = 1 << 31;
 const HOSTS_PER_SHARD: u32 = 4096;
@@ -58,7 +63,7 @@ impl Fleet {
             };
             let number = HOSTS | (host.id.0 / HOSTS_PER_SHARD);
             if shards.last().is_none_or(|(last, _)| *last != number) {
-                shards.push((number, vec![FORMAT]));
+                shards.push((number, vec![FORMAT_HOSTS]));
             }
             if let Some((_, bytes)) = shards.last_mut() {
                 bytes.extend(host.id.0.to_le_bytes());
@@ -85,6 +90,8 @@ impl Fleet {
                 .texts(ProcessId(shard * BLOCK as u32 + at as u32));
             bytes.extend((at as u16).to_le_bytes());
             write_entry(&mut bytes, block, at, texts);
+            let id = ProcessId(shard * BLOCK as u32 + at as u32);
+            write_condition(&mut bytes, block, at, self.columns.health(id));
         }
         bytes
     }
@@ -92,10 +99,11 @@ impl Fleet {
     /// Restores a shard. Invalid bytes are skipped: agents report again.
     pub fn restore_shard(&mut self, shard: u32, bytes: &[u8]) {
         let mut reader = Reader(bytes);
-        if reader.u8() != Some(FORMAT) {
-            return;
-        }
+        let format = reader.u8();
         if shard & HOSTS != 0 {
+            if format != Some(FORMAT_HOSTS) {
+                return;
+            }
             while let (Some(host), Some(at)) = (reader.u32(), reader.u64()) {
                 let (host, at) = (model::change::HostId(host), UnixMillis(at as i64));
                 self.set_link(host, Link::Down { since: at });
@@ -103,12 +111,25 @@ impl Fleet {
             }
             return;
         }
-        while self.restore_entry(shard, &mut reader).is_some() {}
+        let has_conditions = match format {
+            Some(FORMAT) => true,
+            Some(FORMAT_WITHOUT_CONDITIONS) => false,
+            Some(_) | None => return,
+        };
+        while (self.restore_entry(shard, &mut reader, has_conditions)).is_some() {}
     }
 
-    fn restore_entry(&mut self, shard: u32, reader: &mut Reader<'_>) -> Option<()> {
+    fn restore_entry(
+        &mut self,
+        shard: u32,
+        reader: &mut Reader<'_>,
+        has_conditions: bool,
+    ) -> Option<()> {
         let at = usize::from(reader.u16()?);
-        let entry = Entry::read(reader)?;
+        let mut entry = Entry::read(reader)?;
+        if has_conditions {
+            entry.told = Told::read(reader)?;
+        }
         if at >= BLOCK {
             return None;
         }
@@ -132,7 +153,9 @@ impl Fleet {
         (block.cpu[at], block.mem[at]) = (entry.cpu, entry.mem);
         block.fd[at] = entry.fd;
         (block.disk[at], block.net[at]) = (entry.disk, entry.net);
+        let moved = block.set_condition(at, entry.told.condition) | moved;
         let moved = moved | self.columns.set_texts(id, entry.texts);
+        let moved = moved | self.columns.set_health(id, entry.told.health);
         if let Some(owner) = self.columns.owner(id) {
             self.recount(owner);
         }
@@ -154,13 +177,49 @@ pub(crate) struct Entry {
     disk: u64,
     net: u64,
     texts: Texts,
+    pub(crate) told: Told,
+}
+
+/// Condition and health of an entry.
+#[derive(Debug)]
+pub(crate) struct Told {
+    condition: Condition,
+    health: Option<Health>,
+}
+
+impl Told {
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        let condition = Condition {
+            marks: Marks(reader.u8()?),
+            restarts: reader.u16()?,
+            exit: PackedExit(reader.u16()?),
+            exit_at: reader.u32()?,
+            next_at: reader.u32()?,
+        };
+        let health = match reader.u8()? {
+            NO_HEALTH => None,
+            ok => Some(Health {
+                ok: ok == HEALTHY,
+                checked_at: reader.u32()?,
+                message: bounded(reader.text()?, sanitize_lines, MAX_MESSAGE),
+            }),
+        };
+        Some(Self { condition, health })
+    }
 }
 
 impl Entry {
+    /// Reads an entry without a condition: its state says what it can.
     pub(crate) fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        let incarnation = reader.u64()?;
+        let state = State::from_number(reader.u8()?);
         Some(Self {
-            incarnation: reader.u64()?,
-            state: State::from_number(reader.u8()?),
+            incarnation,
+            state,
+            told: Told {
+                condition: Condition::of_state(state),
+                health: None,
+            },
             pid: reader.u32()? as i32,
             started_at: reader.u32()?,
             reported_at: reader.u32()?,
@@ -199,15 +258,47 @@ pub(crate) fn write_entry(bytes: &mut Vec<u8>, block: &Block, at: usize, texts: 
     bytes.extend(block.fd[at].to_le_bytes());
     bytes.extend(block.disk[at].to_le_bytes());
     bytes.extend(block.net[at].to_le_bytes());
-    for text in [
-        texts.map_or("", |t| &*t.version),
-        texts.map_or("", |t| &*t.message),
-    ] {
-        let text = &text[..text.floor_char_boundary(usize::from(u16::MAX))];
-        bytes.extend((text.len() as u16).to_le_bytes());
-        bytes.extend(text.as_bytes());
+    write_text(bytes, texts.map_or("", |t| &*t.version));
+    write_text(bytes, texts.map_or("", |t| &*t.message));
+}
+
+fn write_text(bytes: &mut Vec<u8>, text: &str) {
+    let text = &text[..text.floor_char_boundary(usize::from(u16::MAX))];
+    bytes.extend((text.len() as u16).to_le_bytes());
+    bytes.extend(text.as_bytes());
+}
+
+pub(crate) fn write_condition(
+    bytes: &mut Vec<u8>,
+    block: &Block,
+    at: usize,
+    health: Option<&Health>,
+) {
+    let Condition {
+        marks,
+        restarts,
+        exit,
+        exit_at,
+        next_at,
+    } = block.condition(at);
+    bytes.push(marks.0);
+    bytes.extend(restarts.to_le_bytes());
+    bytes.extend(exit.0.to_le_bytes());
+    bytes.extend(exit_at.to_le_bytes());
+    bytes.extend(next_at.to_le_bytes());
+    match health {
+        None => bytes.push(NO_HEALTH),
+        Some(health) => {
+            bytes.push(if health.ok { HEALTHY } else { NOT_HEALTHY });
+            bytes.extend(health.checked_at.to_le_bytes());
+            write_text(bytes, &health.message);
+        }
     }
 }
+
+const NO_HEALTH: u8 = 0;
+const HEALTHY: u8 = 1;
+const NOT_HEALTHY: u8 = 2;
 
 pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
 

@@ -9,10 +9,13 @@ use model::change::{
 };
 use model::spec::RawSpec;
 use model::spec::raw::SpecRules;
-use model::{Flag, FullName, Host, Labels, Namespace, Spec, State, Status, UnixMillis};
+use model::status::{Exit, HealthResult, LastExit};
+use model::{
+    Flag, FullName, Host, Labels, Namespace, ProcessState, Spec, State, Status, UnixMillis,
+};
 use proptest::prelude::{Strategy, prop, prop_oneof, proptest};
 
-use crate::{Filter, Fleet, Link, Observed};
+use crate::{Filter, Fleet, Link, Observed, OrderKey, Row, RowOrder, WrittenStatuses};
 
 const HOSTS: u32 = 5;
 const NAMES: u32 = 4;
@@ -169,7 +172,7 @@ fn check(fleet: &Fleet, model: &Model) {
     }
     let filter = Filter {
         hosts: Some(vec![host(1), host(2)]),
-        state: Some(State::Running),
+        states: Some(vec![ProcessState::Running]),
         ..Default::default()
     };
     let mut meant: Vec<u32> = model
@@ -179,7 +182,7 @@ fn check(fleet: &Fleet, model: &Model) {
         .collect();
     meant.sort_unstable();
     let seen: Vec<u32> = fleet
-        .page(&filter, 0, usize::MAX)
+        .page(&filter, &[], 0, usize::MAX)
         .rows
         .iter()
         .map(|row| row.id().0)
@@ -191,6 +194,7 @@ proptest! {
     #[test]
     fn the_columns_agree_with_a_plain_map_through_any_history(steps in steps()) {
         let mut fleet = furnished();
+        (0..HOSTS).for_each(|host| fleet.set_link(HostId(host), up()));
         let mut model = Model::new();
         for (index, step) in steps.into_iter().enumerate() {
             let revision = Revision(index as u64 + 2);
@@ -413,22 +417,206 @@ fn another_replica_applies_reported_statuses() {
     let moved = here.take_moved();
     assert_eq!(moved.iter().collect::<Vec<_>>(), [0]);
     assert!(here.take_moved().is_empty());
-    let mut bytes = Vec::new();
+    let mut bytes = WrittenStatuses::default();
     assert_eq!(here.write_status(ProcessId(0), &mut bytes), Some(HostId(0)));
 
     let mut there = registered();
     assert_eq!(
-        there.read_statuses(HostId(1), &bytes).changed,
+        there
+            .read_statuses(HostId(1), &bytes.statuses, &bytes.conditions)
+            .changed,
         [],
         "not its"
     );
-    let read = there.read_statuses(HostId(0), &bytes);
+    let read = there.read_statuses(HostId(0), &bytes.statuses, &bytes.conditions);
     assert_eq!((read.changed, read.n_unknown), (vec![ProcessId(0)], 0));
     let row = there.row(ProcessId(0)).unwrap();
     assert_eq!((row.pid(), row.held()), (4437, Some((Flag::Running, true))));
     assert_eq!(there.take_dirty_shards().len(), 1);
-    assert_eq!(there.read_statuses(HostId(0), &bytes).changed, []);
+    assert_eq!(
+        there
+            .read_statuses(HostId(0), &bytes.statuses, &bytes.conditions)
+            .changed,
+        []
+    );
     // A process that was registered again, or is not known yet.
     let mut other = furnished();
-    assert_eq!(other.read_statuses(HostId(0), &bytes).n_unknown, 1);
+    assert_eq!(
+        other
+            .read_statuses(HostId(0), &bytes.statuses, &bytes.conditions)
+            .n_unknown,
+        1
+    );
+}
+
+/// Everything that a status can say beyond the three states.
+fn unhappy() -> Status {
+    Status {
+        state: State::Stopped,
+        process_state: ProcessState::Backoff,
+        pid: -1,
+        next_at: UnixMillis::from_secs(900),
+        restarts: 4,
+        last_exit: Some(LastExit {
+            exit: Exit::Signal(9),
+            at: UnixMillis::from_secs(800),
+            oom: true,
+        }),
+        health: Some(HealthResult {
+            ok: false,
+            checked_at: UnixMillis::from_secs(700),
+            message: "exited with code 1".into(),
+        }),
+        restart_needed: true,
+        ..status()
+    }
+}
+
+fn check_unhappy(row: &Row<'_>) {
+    assert_eq!(row.state(), State::Stopped);
+    assert_eq!(row.next_at(), Some(UnixMillis::from_secs(900)));
+    assert_eq!((row.restarts(), row.restart_needed()), (4, true));
+    assert_eq!(row.last_exit(), unhappy().last_exit);
+    assert_eq!(row.health(), unhappy().health);
+}
+
+fn up() -> Link {
+    Link::Up {
+        since: UnixMillis::from_secs(1),
+    }
+}
+
+#[test]
+fn a_state_is_unknown_while_its_agent_is_away() {
+    let mut fleet = registered();
+    fleet.observe(HostId(0), &name(0), unhappy());
+    let shown = |fleet: &Fleet| {
+        let row = fleet.row(ProcessId(0)).unwrap();
+        (row.process_state(), row.was())
+    };
+    let backoff = ProcessState::Backoff;
+    assert_eq!(shown(&fleet), (ProcessState::Unknown, Some(backoff)));
+    fleet.set_link(HostId(0), up());
+    assert_eq!(shown(&fleet), (backoff, None));
+    check_unhappy(&fleet.row(ProcessId(0)).unwrap());
+    let since = UnixMillis::from_secs(5);
+    fleet.set_link(HostId(0), Link::Down { since });
+    assert_eq!(shown(&fleet), (ProcessState::Unknown, Some(backoff)));
+    let filter = |state| Filter {
+        states: Some(vec![state]),
+        ..Filter::default()
+    };
+    assert_eq!(fleet.page(&filter(backoff), &[], 0, 9).count, 0);
+    assert_eq!(
+        fleet.page(&filter(ProcessState::Unknown), &[], 0, 9).count,
+        1
+    );
+}
+
+#[test]
+fn conditions_survive_a_restart_of_the_server_and_reach_other_replicas() {
+    let mut here = registered();
+    here.observe(HostId(0), &name(0), unhappy());
+    let mut after = registered();
+    after.restore_shard(0, &here.encode_shard(0));
+    check_unhappy(&after.row(ProcessId(0)).unwrap());
+
+    let mut written = WrittenStatuses::default();
+    here.write_status(ProcessId(0), &mut written);
+    let mut there = registered();
+    assert_eq!(
+        there
+            .read_statuses(HostId(0), &written.statuses, &written.conditions)
+            .changed
+            .len(),
+        1
+    );
+    check_unhappy(&there.row(ProcessId(0)).unwrap());
+    assert!(
+        there
+            .read_statuses(HostId(0), &written.statuses, &written.conditions)
+            .changed
+            .is_empty()
+    );
+
+    // A replica of an earlier version sends no conditions.
+    written.conditions.clear();
+    let mut there = registered();
+    there.set_link(HostId(0), up());
+    there.read_statuses(HostId(0), &written.statuses, &written.conditions);
+    let row = there.row(ProcessId(0)).unwrap();
+    assert_eq!(row.process_state(), ProcessState::Stopped);
+    assert_eq!((row.last_exit(), row.health()), (None, None));
+}
+
+#[test]
+fn a_shard_without_conditions_is_restored() {
+    let mut before = registered();
+    before.observe(HostId(0), &name(0), status());
+    let mut written = WrittenStatuses::default();
+    before.write_status(ProcessId(0), &mut written);
+    // Format 1: place in the block, then the entry.
+    let mut bytes = vec![1, 0, 0];
+    bytes.extend(&written.statuses[5..]);
+    let mut after = registered();
+    after.set_link(HostId(0), up());
+    after.restore_shard(0, &bytes);
+    let row = after.row(ProcessId(0)).unwrap();
+    assert_eq!((row.pid(), row.version()), (4437, "1.2.19"));
+    assert_eq!(row.process_state(), ProcessState::Running);
+}
+
+#[test]
+fn the_time_of_a_health_check_is_a_figure_but_its_result_is_not() {
+    let mut fleet = registered();
+    fleet.observe(HostId(0), &name(0), unhappy());
+    let mut checked = unhappy();
+    let health = checked.health.as_mut().unwrap();
+    health.checked_at = UnixMillis::from_secs(750);
+    let observed = fleet.observe(HostId(0), &name(0), checked.clone());
+    assert_eq!(observed, Observed::Refreshed(ProcessId(0)));
+    checked.health.as_mut().unwrap().ok = true;
+    let observed = fleet.observe(HostId(0), &name(0), checked);
+    assert_eq!(observed, Observed::Changed(ProcessId(0)));
+}
+
+#[test]
+fn a_page_is_sorted_as_asked() {
+    let mut fleet = furnished();
+    fleet.set_link(HostId(0), up());
+    let rows = (0..NAMES).map(|n| ProcessRow {
+        id: ProcessId(n),
+        name: NameId(n),
+        definition: DefinitionId(n * 2),
+        ..row(0, Revision(2))
+    });
+    let changes = Changes {
+        processes: rows.collect(),
+        ..Changes::default()
+    };
+    fleet.apply(Revision(2), &changes);
+    for (n, state, restarts) in [
+        (0, ProcessState::Running, 1),
+        (1, ProcessState::Failed, 0),
+        (2, ProcessState::Running, 7),
+        (3, ProcessState::Stopped, 0),
+    ] {
+        let status = Status {
+            process_state: state,
+            restarts,
+            ..status()
+        };
+        fleet.observe(HostId(0), &name(n), status);
+    }
+    let by = |key, descending| RowOrder { key, descending };
+    let ids = |order: &[RowOrder], start| -> Vec<u32> {
+        let page = fleet.page(&Filter::default(), order, start, 3);
+        assert_eq!(page.count, 4);
+        page.rows.iter().map(|row| row.id().0).collect()
+    };
+    assert_eq!(ids(&[], 0), [0, 1, 2]);
+    assert_eq!(ids(&[by(OrderKey::State, false)], 0), [1, 0, 2]);
+    assert_eq!(ids(&[by(OrderKey::State, false)], 3), [3]);
+    let both = [by(OrderKey::State, true), by(OrderKey::Restarts, true)];
+    assert_eq!(ids(&both, 0), [3, 2, 0]);
 }

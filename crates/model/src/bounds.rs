@@ -9,6 +9,7 @@ use crate::event::Event;
 use crate::held::{ForeignProcess, HeldProcess, HeldReport};
 use crate::operation::{CommandRun, MAX_OUTPUT, OutcomeSubject, ProcessInspection};
 use crate::spec::raw::{MAX_COMMAND_LEN, MAX_PATH_LEN};
+use crate::status::HealthResult;
 use crate::text::{sanitize_last_lines, sanitize_line, sanitize_lines};
 use crate::{Outcome, Status};
 
@@ -32,6 +33,9 @@ impl Status {
     pub fn bound(mut self) -> Self {
         sanitize_line(&mut self.version, MAX_VERSION);
         sanitize_lines(&mut self.message, MAX_MESSAGE);
+        if let Some(HealthResult { message, .. }) = &mut self.health {
+            sanitize_lines(message, MAX_MESSAGE);
+        }
         self
     }
 }
@@ -48,6 +52,9 @@ impl Outcome {
     #[must_use]
     pub fn bound(mut self) -> Self {
         sanitize_lines(&mut self.message, MAX_MESSAGE);
+        if let Some(headline) = &mut self.headline {
+            sanitize_line(headline, MAX_MESSAGE);
+        }
         if let Some(CommandRun {
             command, output, ..
         }) = &mut self.ran

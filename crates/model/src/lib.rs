@@ -34,5 +34,5 @@ pub use invalid::Invalid;
 pub use name::{FullName, Labels, Namespace, ProcessName};
 pub use operation::{Code, Op, OpId, Outcome, TaskId};
 pub use spec::Spec;
-pub use status::{Flag, State, Status};
+pub use status::{Flag, ProcessState, State, Status};
 pub use time::UnixMillis;

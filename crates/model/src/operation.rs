@@ -205,6 +205,9 @@ impl fmt::Display for Code {
 pub struct Outcome {
     pub code: Code,
     pub message: String,
+    /// The line of the message that names the error, if the message is the output of a command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub headline: Option<String>,
     pub ended_at: UnixMillis,
     /// The new desired state, if the operation changed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -228,6 +231,7 @@ impl Outcome {
         Self {
             code,
             message: message.into(),
+            headline: None,
             ended_at,
             flag: None,
             managed: None,

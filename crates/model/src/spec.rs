@@ -3,6 +3,8 @@
 //! [`Spec`] is complete and valid. Callers send a [`raw::RawSpec`]; it becomes a `Spec`, or a [`Probe`] if an operation only
 //! needs to find the process.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize, Serializer};
 
 pub mod raw;
@@ -180,6 +182,33 @@ impl Spec {
         serde_json::to_string(self).expect("a spec has only string keys")
     }
 
+    /// Digest of what takes effect only when the process is started: a run whose digest differs needs a restart. Commands other
+    /// than the start command, limits, policies, labels and watched files apply to a run at once. Agents keep it with each run,
+    /// so it must never change: a new field must be left out while it has its default.
+    pub fn launch_digest(&self) -> u64 {
+        let Self {
+            identity,
+            control,
+            runtime,
+            ..
+        } = self;
+        let launch = Launch {
+            proc_name: &identity.proc_name,
+            setup_path: &identity.setup_path,
+            pid_path: &identity.pid_path,
+            log_path: &identity.log_path,
+            user: &identity.user,
+            start_cmd: &control.start_cmd,
+            env: &runtime.env,
+            limits: [runtime.nofile, runtime.core, runtime.nproc],
+            umask: runtime.umask,
+            nice: runtime.nice,
+        };
+        let text = serde_json::to_string(&launch).expect("a spec has only string keys");
+        // 0 means that the digest of a run is not known.
+        crate::digest::text_hash(&text).max(1)
+    }
+
     /// The form of API requests, which responses use too: [`RawSpec`] reads it back.
     pub fn to_request_json(&self) -> serde_json::Value {
         let mut json = serde_json::to_value(self).expect("a spec has only string keys");
@@ -190,10 +219,73 @@ impl Spec {
     }
 }
 
+/// See [`Spec::launch_digest`].
+#[derive(Serialize)]
+struct Launch<'a> {
+    proc_name: &'a str,
+    setup_path: &'a str,
+    pid_path: &'a str,
+    log_path: &'a str,
+    user: &'a str,
+    start_cmd: &'a str,
+    env: &'a BTreeMap<String, String>,
+    limits: [Option<u64>; 3],
+    umask: Option<u32>,
+    nice: Option<i32>,
+}
+
 /// For `#[serde(serialize_with)]`, see [`Spec::to_request_json`].
 pub fn serialize_as_request<S: Serializer>(
     spec: &impl std::borrow::Borrow<Spec>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     spec.borrow().to_request_json().serialize(serializer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec() -> Spec {
+        let text =
+            r#"{"identity":{"proc_name":"p","setup_path":"/p","pid_path":"/p/pid","user":"root"}}"#;
+        serde_json::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn only_changes_that_need_a_restart_change_the_launch_digest() {
+        type Change = fn(&mut Spec);
+        let digest = spec().launch_digest();
+        let changes: [(&str, bool, Change); 12] = [
+            ("start_cmd", true, |spec| spec.control.start_cmd.push('x')),
+            ("user", true, |spec| spec.identity.user.push('x')),
+            ("log_path", true, |spec| spec.identity.log_path.push('x')),
+            ("env", true, |spec| {
+                spec.runtime.env.insert("A".into(), "b".into());
+            }),
+            ("nofile", true, |spec| spec.runtime.nofile = Some(9)),
+            ("umask", true, |spec| spec.runtime.umask = Some(7)),
+            ("stop_cmd", false, |spec| spec.control.stop_cmd.push('x')),
+            ("health_cmd", false, |spec| {
+                spec.control.health_cmd.push('x');
+            }),
+            ("cpu", false, |spec| spec.resource.cpu = 5.0),
+            ("memory_max", false, |spec| {
+                spec.runtime.memory_max = Some(1 << 20);
+            }),
+            ("policy", false, |spec| {
+                spec.monitor_policy.start_retries = 9;
+            }),
+            ("log_keep", false, |spec| spec.runtime.log_keep = Some(3)),
+        ];
+        for (what, needs_restart, change) in changes {
+            let mut changed = spec();
+            change(&mut changed);
+            assert_eq!(changed.launch_digest() != digest, needs_restart, "{what}");
+        }
+        assert_eq!(
+            digest, 10_329_707_049_907_877_547,
+            "agents in the field hold these"
+        );
+    }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::UnixMillis;
+use crate::{Invalid, UnixMillis};
 
 /// The desired state. The numbers are those of the API.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -33,7 +33,7 @@ impl From<Flag> for u8 {
     }
 }
 
-/// The observed state.
+/// The observed state as the GSE dialects count it: whether there is a live run. [`ProcessState`] says more.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
@@ -63,11 +63,128 @@ impl State {
     }
 }
 
+/// The observed state as the native API shows it. The discriminants are those of frames and snapshots.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProcessState {
+    /// No agent has reported it yet, or its agent is not connected.
+    #[default]
+    Unknown = 0,
+    Running = 1,
+    /// An operation, the agent or its schedule is starting it, and its start check is not over.
+    Starting = 2,
+    /// It runs, and its health check fails.
+    Unhealthy = 3,
+    /// It ended, and the agent waits before it starts it again.
+    Backoff = 4,
+    /// It ended or did not start, and the agent does not start it again.
+    Failed = 5,
+    Stopped = 6,
+    /// A one-shot or periodic program that ran to its end with success.
+    Completed = 7,
+    /// A periodic program that waits for its next run.
+    Scheduled = 8,
+}
+
+impl ProcessState {
+    /// In the order of the documentation.
+    pub const ALL: [Self; 9] = [
+        Self::Running,
+        Self::Starting,
+        Self::Unhealthy,
+        Self::Backoff,
+        Self::Failed,
+        Self::Stopped,
+        Self::Completed,
+        Self::Scheduled,
+        Self::Unknown,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Unknown => "unknown",
+            Self::Running => "running",
+            Self::Starting => "starting",
+            Self::Unhealthy => "unhealthy",
+            Self::Backoff => "backoff",
+            Self::Failed => "failed",
+            Self::Stopped => "stopped",
+            Self::Completed => "completed",
+            Self::Scheduled => "scheduled",
+        }
+    }
+
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
+        let found = Self::ALL.into_iter().find(|state| state.as_str() == text);
+        found.ok_or_else(|| {
+            let words = Self::ALL.map(Self::as_str).join(", ");
+            Invalid::new("state", format!("must be one of {words}, not {text:?}"))
+        })
+    }
+
+    pub fn number(self) -> u8 {
+        self as u8
+    }
+
+    /// A number of a later version is unknown.
+    pub fn from_number(number: u8) -> Self {
+        let found = Self::ALL.into_iter().find(|state| state.number() == number);
+        found.unwrap_or_default()
+    }
+
+    /// What an agent that reports no more than [`State`] says.
+    pub fn or_from(self, state: State) -> Self {
+        match (self, state) {
+            (Self::Unknown, State::Running) => Self::Running,
+            (Self::Unknown, State::Stopped) => Self::Stopped,
+            (known, _) => known,
+        }
+    }
+
+    /// Its place in a list that is sorted by state: what needs attention comes first.
+    pub fn rank(self) -> u8 {
+        match self {
+            Self::Failed => 0,
+            Self::Unhealthy => 1,
+            Self::Backoff => 2,
+            Self::Unknown => 3,
+            Self::Starting => 4,
+            Self::Running => 5,
+            Self::Scheduled => 6,
+            Self::Completed => 7,
+            Self::Stopped => 8,
+        }
+    }
+}
+
+/// How the last run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LastExit {
+    pub exit: Exit,
+    pub at: UnixMillis,
+    /// The kernel killed it because memory was short.
+    #[serde(default)]
+    pub oom: bool,
+}
+
+/// The last result of a health check.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HealthResult {
+    /// False from the first failure on; the process is unhealthy only after several.
+    pub ok: bool,
+    pub checked_at: UnixMillis,
+    /// Why the check failed; empty if it did not.
+    pub message: String,
+}
+
 /// The live status of one process. Only its agent writes it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Status {
     pub state: State,
+    /// [`ProcessState::Unknown`] from an agent that does not report it.
+    pub process_state: ProcessState,
     /// −1 if not running.
     pub pid: i32,
     pub version: String,
@@ -88,12 +205,24 @@ pub struct Status {
     pub flag: Option<Flag>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub managed: Option<bool>,
+    /// When the next attempt of a backoff or the next scheduled run is due; `NEVER` for none.
+    pub next_at: UnixMillis,
+    /// How often the agent has started it by itself since the last operation that did.
+    pub restarts: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_exit: Option<LastExit>,
+    /// None without a health check, and before the first of a run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub health: Option<HealthResult>,
+    /// Its run began with a spec whose changes since take effect only at the next start.
+    pub restart_needed: bool,
 }
 
 impl Default for Status {
     fn default() -> Self {
         Self {
             state: State::Unknown,
+            process_state: ProcessState::Unknown,
             pid: -1,
             version: String::new(),
             started_at: UnixMillis::NEVER,
@@ -106,6 +235,11 @@ impl Default for Status {
             message: String::new(),
             flag: None,
             managed: None,
+            next_at: UnixMillis::NEVER,
+            restarts: 0,
+            last_exit: None,
+            health: None,
+            restart_needed: false,
         }
     }
 }
@@ -132,6 +266,37 @@ impl std::fmt::Display for Exit {
             Self::Code(code) => write!(f, "exited with code {code}"),
             Self::Signal(signal) => write!(f, "killed by signal {signal}"),
             Self::Unseen => f.write_str("exited, code unknown"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_is_read_back_from_its_word_and_number() {
+        for state in ProcessState::ALL {
+            assert_eq!(ProcessState::parse(state.as_str()).unwrap(), state);
+            assert_eq!(ProcessState::from_number(state.number()), state);
+        }
+        assert_eq!(ProcessState::from_number(200), ProcessState::Unknown);
+        let rule = ProcessState::parse("up").unwrap_err().rule;
+        assert!(
+            rule.starts_with("must be one of running, starting, "),
+            "{rule}"
+        );
+    }
+
+    #[test]
+    fn an_agent_that_reports_three_states_is_understood() {
+        for (state, shown) in [
+            (State::Unknown, ProcessState::Unknown),
+            (State::Running, ProcessState::Running),
+            (State::Stopped, ProcessState::Stopped),
+        ] {
+            assert_eq!(ProcessState::Unknown.or_from(state), shown);
+            assert_eq!(ProcessState::Failed.or_from(state), ProcessState::Failed);
         }
     }
 }

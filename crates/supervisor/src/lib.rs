@@ -14,6 +14,7 @@
     )
 )]
 
+mod headline;
 mod journal;
 mod machine;
 mod os;

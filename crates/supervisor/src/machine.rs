@@ -59,7 +59,7 @@ pub(crate) use view::View;
 use std::collections::VecDeque;
 
 use model::spec::Policy;
-use model::status::Exit;
+use model::status::{Exit, LastExit};
 use model::{Flag, Spec, UnixMillis};
 use serde::{Deserialize, Serialize};
 
@@ -72,7 +72,7 @@ pub(crate) use pool::{Member, Pools, Share, belongs};
 pub(crate) use schedule::{Schedule, wall_time};
 pub(crate) use types::{
     Action, Boot, Cmd, Depth, Emission, Event, Finished, Form, LiveRun, Moment, Observation,
-    OperationEnd, Role, Run, Signal, Sink, Ticket,
+    OperationEnd, Role, Run, RunEnd, Signal, Sink, Ticket,
 };
 
 /// How long a process must stay up after SIGHUP before its reload counts as done.
@@ -109,8 +109,44 @@ pub(crate) struct Process {
     /// When the last run began; kept after the run has ended.
     #[serde(default)]
     pub(crate) last_started_at: UnixMillis,
+    /// Why it is down, while it is down.
+    #[serde(default, skip_serializing_if = "Resting::is_stopped")]
+    pub(crate) resting: Resting,
+    /// How often the agent has started it by itself since the last operation that did.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub(crate) restarts: u32,
+    /// How the last run ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) last_exit: Option<LastExit>,
     #[serde(default)]
     pub(crate) forgetting: bool,
+}
+
+/// What a process that is down has come to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Resting {
+    /// It was stopped, or never ran.
+    #[default]
+    Stopped,
+    /// It failed, and the agent does not start it again.
+    Failed,
+    /// It ran to its end, as one-shot and periodic programs do.
+    Completed,
+}
+
+impl Resting {
+    fn is_stopped(&self) -> bool {
+        *self == Self::Stopped
+    }
+}
+
+fn is_none(number: &u32) -> bool {
+    *number == 0
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// Restart attempts in a row without a run that lasted, and when the first of them began.
@@ -144,6 +180,9 @@ pub(crate) struct RunFacts {
     /// Why the agent kills it; empty as long as it does not.
     #[serde(default, rename = "sentence", skip_serializing_if = "String::is_empty")]
     pub(crate) kill_reason: String,
+    /// [`Spec::launch_digest`] of the spec that it was started with; 0 if not known.
+    #[serde(default, skip_serializing_if = "types::is_zero")]
+    pub(crate) launch_digest: u64,
 }
 
 impl CurrentRun {
@@ -165,6 +204,7 @@ impl CurrentRun {
                 log: sink.map_or_else(String::new, |sink| sink.instead_of_log.clone()),
                 ..RunFaults::default()
             },
+            launch_digest: cmd.map_or(0, |cmd| cmd.launch_digest),
             ..RunFacts::default()
         };
         Self { alive, facts }
@@ -204,10 +244,15 @@ pub(crate) enum Phase {
         exit: Exit,
         at_boot_ms: u64,
         last_line: String,
+        #[serde(default, skip_serializing_if = "is_false")]
+        oom: bool,
     },
     /// Waits for its next attempt.
     Backoff {
         until_boot_ms: u64,
+        /// The same by the wall clock, which is shown.
+        #[serde(default)]
+        until: UnixMillis,
         /// Why an attempt is needed, without the wait.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         reason: String,
@@ -224,6 +269,9 @@ pub(crate) struct Work {
     /// Why the agent does this by itself; empty for operations and schedules.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) reason: String,
+    /// An operation asked for this attempt, so it is no restart.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(crate) operated: bool,
     /// The run that was there when the work began, as long as it lives.
     pub(crate) before: Option<CurrentRun>,
     /// Where that run wrote, after it has ended: shows that it was in the foreground. In the journal beside the phase.
@@ -379,6 +427,9 @@ impl Process {
             watched_files: WatchedFiles::default(),
             version: String::new(),
             last_started_at: UnixMillis::NEVER,
+            resting: Resting::default(),
+            restarts: 0,
+            last_exit: None,
             forgetting: false,
         }
     }
@@ -388,6 +439,9 @@ impl Process {
         self.flag = flag;
         self.managed = managed;
         self.attempts = FailedAttempts::default();
+        self.resting = Resting::Stopped;
+        self.restarts = 0;
+        self.last_exit = None;
         match self.phase {
             Phase::Down | Phase::Lost { .. } | Phase::Backoff { .. } => {
                 self.phase = Phase::Unobserved;
@@ -432,9 +486,7 @@ impl Process {
                     current.facts.faults.rotation = result.err().unwrap_or_default();
                 }
             }
-            Event::Exited(run, exit, last_line) => {
-                self.exited(run, exit, last_line, cx, &mut out);
-            }
+            Event::Exited(run, end) => self.exited(run, end, cx, &mut out),
             Event::MainIs(pid, is_named) => self.main_is(pid, is_named, &mut out),
             Event::VersionFound(version) => self.version = version,
             Event::Inspected(instance) => self.inspected(instance, &mut out),
@@ -531,6 +583,7 @@ impl Process {
             Phase::Backoff {
                 until_boot_ms,
                 reason,
+                ..
             } if cx.now.boot_ms >= *until_boot_ms => {
                 let reason = std::mem::take(reason);
                 self.wait_is_over(reason, cx, out);
@@ -580,6 +633,7 @@ impl Work {
             cause,
             began_boot_ms: cx.now.boot_ms,
             reason: String::new(),
+            operated: false,
             before: None,
             ended_sink: None,
             old_run: None,

@@ -13,6 +13,7 @@ mod group_membership;
 mod health;
 mod inspect;
 mod limits;
+mod oom;
 mod outbox;
 mod output;
 mod pace;

@@ -1,6 +1,6 @@
 //! Frames from an agent to its server: the observed state.
 
-use model::status::Exit;
+use model::status::{Exit, HealthResult, LastExit, ProcessState};
 use model::{Flag, FullName, Invalid, Outcome, State, Status, UnixMillis};
 
 use crate::ask::Output;
@@ -133,6 +133,75 @@ pub struct ProcessStatus {
     pub flag: Option<u32>,
     #[prost(bool, optional, tag = "15")]
     pub managed: Option<bool>,
+    /// [`model::status::ProcessState::number`]; 0 from an agent that reports `state` alone.
+    #[prost(uint32, tag = "16")]
+    pub process_state: u32,
+    /// When the next attempt or scheduled run is due; 0 for none.
+    #[prost(int64, tag = "17")]
+    pub next_at_ms: i64,
+    #[prost(uint32, tag = "18")]
+    pub restarts: u32,
+    #[prost(message, optional, tag = "19")]
+    pub last_exit: Option<LastExitFrame>,
+    #[prost(message, optional, tag = "20")]
+    pub health: Option<HealthFrame>,
+    #[prost(bool, tag = "21")]
+    pub restart_needed: bool,
+}
+
+/// How the last run ended. Neither code nor signal: that is not known.
+#[derive(Clone, Copy, PartialEq, Eq, prost::Message)]
+pub struct LastExitFrame {
+    #[prost(sint32, optional, tag = "1")]
+    pub code: Option<i32>,
+    #[prost(sint32, optional, tag = "2")]
+    pub signal: Option<i32>,
+    #[prost(int64, tag = "3")]
+    pub at_ms: i64,
+    #[prost(bool, tag = "4")]
+    pub oom: bool,
+}
+
+impl From<LastExit> for LastExitFrame {
+    fn from(last: LastExit) -> Self {
+        Self {
+            code: match last.exit {
+                Exit::Code(code) => Some(code),
+                Exit::Signal(_) | Exit::Unseen => None,
+            },
+            signal: match last.exit {
+                Exit::Signal(signal) => Some(signal),
+                Exit::Code(_) | Exit::Unseen => None,
+            },
+            at_ms: last.at.0,
+            oom: last.oom,
+        }
+    }
+}
+
+impl From<LastExitFrame> for LastExit {
+    fn from(frame: LastExitFrame) -> Self {
+        Self {
+            exit: match (frame.code, frame.signal) {
+                (Some(code), _) => Exit::Code(code),
+                (None, Some(signal)) => Exit::Signal(signal),
+                (None, None) => Exit::Unseen,
+            },
+            at: UnixMillis(frame.at_ms),
+            oom: frame.oom,
+        }
+    }
+}
+
+/// The last result of a health check.
+#[derive(Clone, PartialEq, Eq, prost::Message)]
+pub struct HealthFrame {
+    #[prost(bool, tag = "1")]
+    pub ok: bool,
+    #[prost(int64, tag = "2")]
+    pub checked_at_ms: i64,
+    #[prost(string, tag = "3")]
+    pub message: String,
 }
 
 impl ProcessStatus {
@@ -157,6 +226,16 @@ impl ProcessStatus {
             message: status.message.clone(),
             flag: status.flag.map(|flag| u32::from(u8::from(flag))),
             managed: status.managed,
+            process_state: status.process_state.number().into(),
+            next_at_ms: status.next_at.0,
+            restarts: status.restarts,
+            last_exit: status.last_exit.map(Into::into),
+            health: status.health.as_ref().map(|health| HealthFrame {
+                ok: health.ok,
+                checked_at_ms: health.checked_at.0,
+                message: health.message.clone(),
+            }),
+            restart_needed: status.restart_needed,
         }
     }
 
@@ -165,12 +244,15 @@ impl ProcessStatus {
     }
 
     pub fn into_status(self) -> Status {
+        let state = match self.state {
+            1 => State::Running,
+            2 => State::Stopped,
+            _ => State::Unknown,
+        };
+        let process_state = u8::try_from(self.process_state).unwrap_or_default();
         Status {
-            state: match self.state {
-                1 => State::Running,
-                2 => State::Stopped,
-                _ => State::Unknown,
-            },
+            state,
+            process_state: ProcessState::from_number(process_state).or_from(state),
             pid: self.pid,
             version: self.version,
             started_at: UnixMillis(self.started_at_ms),
@@ -185,6 +267,15 @@ impl ProcessStatus {
                 .flag
                 .and_then(|flag| Flag::try_from(u8::try_from(flag).ok()?).ok()),
             managed: self.managed,
+            next_at: UnixMillis(self.next_at_ms),
+            restarts: self.restarts,
+            last_exit: self.last_exit.map(Into::into),
+            health: self.health.map(|health| HealthResult {
+                ok: health.ok,
+                checked_at: UnixMillis(health.checked_at_ms),
+                message: health.message,
+            }),
+            restart_needed: self.restart_needed,
         }
         .bound()
     }

@@ -6,7 +6,7 @@
 //!
 //! A field or a frame that old peers may skip needs no new version. Version 1 has gained these:
 //! [`crate::Ask`] and [`crate::Output`], [`crate::Command::sent_ms`], [`crate::Hello::session`], [`crate::Move`],
-//! [`crate::Bye::rejoin`].
+//! [`crate::Bye::rejoin`], and of [`crate::ProcessStatus`] the fields from `process_state` on.
 
 /// The oldest supported version.
 pub const OLDEST: u32 = 1;

@@ -54,7 +54,9 @@ pub(super) fn instances(out: &Out, rows: &[TargetResult]) -> Result<(), Failure>
         "HOST|PROCESS|STATE|>PID|MANAGED|VERSION|>CPU%|>MEM%|>RSS|>THREADS|>UP|~COMMAND LINE",
     );
     for row in rows {
-        let Some(seen) = &row.instance else { continue };
+        let Some(api::InspectionView(seen)) = &row.instance else {
+            continue;
+        };
         let head = [Cell::from(host_of(row)), row.process.as_str().into()];
         let tail: [Cell; 10] = match seen.pid > 0 {
             true => [

@@ -4,15 +4,15 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 use api::ProcessView;
+use model::ProcessState;
 use serde_json::{Value, json};
 
 use super::{Context, row_limit};
-use crate::args::value_name;
 use crate::client::{Client, Page, Path};
-use crate::colors::Style;
 use crate::failure::{Exit, Failure};
 use crate::format::{age, bytes, now, pairs, yes_no};
 use crate::out::Out;
+use crate::state::{RESTART_MARK, last_exit_text, live_pid, state_style, state_text};
 use crate::table::{Cell, TextTable};
 
 mod view;
@@ -20,7 +20,9 @@ mod view;
 pub const EXAMPLES: &str = "\
 Examples:
   muster ps
-  muster ps --namespace web --state stopped
+  muster ps --namespace web --state failed,backoff
+  muster ps --order state,-restarts                        what needs attention first
+  muster ps --pending                                      what runs with an older spec until it is restarted
   muster ps --host 10.0.0.1 --wide
   muster ps --watch                                        again whenever something changes
   muster ps -o json --managed true | jq '.processes[].name'
@@ -46,12 +48,20 @@ pub struct Args {
     /// Only on this host: IP or CLOUD:IP
     #[arg(short = 'H', long, value_name = "HOST")]
     host: Option<model::Host>,
-    /// Only in this state
-    #[arg(short, long, value_enum)]
-    state: Option<StateArg>,
+    /// Only in one of these states, separated by commas
+    #[arg(short, long, value_name = "STATES", value_delimiter = ',',
+        value_parser = ProcessState::ALL.map(ProcessState::as_str))]
+    state: Vec<String>,
+    /// Only those that run with an older spec until they are restarted
+    #[arg(long)]
+    pending: bool,
     /// Only those that are managed, or those that are not
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
     managed: Option<bool>,
+    /// Up to three of state, restarts, last_exit, started, cpu, mem, separated by commas (with --biz some of set, module,
+    /// name, id, ip); - before one turns it round
+    #[arg(long, value_name = "KEYS", allow_hyphen_values = true)]
+    order: Option<String>,
     /// Show more columns
     #[arg(short, long)]
     wide: bool,
@@ -63,13 +73,6 @@ pub struct Args {
     watch: bool,
     #[command(flatten)]
     view: view::ViewArgs,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum StateArg {
-    Running,
-    Stopped,
-    Unknown,
 }
 
 pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
@@ -105,14 +108,24 @@ fn path(args: &Args) -> Path {
         .maybe("namespace", args.namespace.as_ref())
         .maybe("name", args.name.as_ref())
         .maybe("host", args.host)
-        .maybe("state", args.state.map(value_name))
+        .list("state", &args.state)
         .maybe("managed", args.managed)
+        .maybe("restart_needed", args.pending.then_some(true))
+        .maybe("order", args.order.as_ref())
 }
 
 fn show(out: &Out, page: &Page<ProcessView>, wide: bool) -> Result<(), Failure> {
     out.table_or(&table(&page.rows, wide), "no processes")?;
     page.note_rest(out, "process");
+    note_pending(out, &page.rows);
     Ok(())
+}
+
+/// Explains the mark of processes that run with an older spec.
+pub(super) fn note_pending(out: &Out, rows: &[ProcessView]) {
+    if rows.iter().any(|row| row.restart_needed) {
+        out.note("* runs with an older spec: muster restart applies the new one");
+    }
 }
 
 /// Draws the table again after each change event, and every few seconds in any case.
@@ -158,9 +171,9 @@ fn watch<T>(
 pub(super) fn table(rows: &[ProcessView], wide: bool) -> TextTable {
     let now = now();
     let mut table = TextTable::new(match wide {
-        false => "PROCESS|HOST|STATE|MANAGED|>PID|>UP|>CPU%|>MEM%|~MESSAGE",
+        false => "PROCESS|HOST|STATE|MANAGED|>PID|>UP|>RESTARTS|LAST EXIT|>CPU%|>MEM%|~MESSAGE",
         true => {
-            "PROCESS|HOST|STATE|MANAGED|>PID|>UP|>CPU%|>MEM%|>FD|>DISK|>NET/S|VERSION|AGENT|~LABELS|>REPORTED|~MESSAGE"
+            "PROCESS|HOST|STATE|MANAGED|>PID|>UP|>RESTARTS|LAST EXIT|>CPU%|>MEM%|>FD|>DISK|>NET/S|VERSION|AGENT|~LABELS|>REPORTED|~MESSAGE"
         }
     });
     for row in rows {
@@ -170,16 +183,19 @@ pub(super) fn table(rows: &[ProcessView], wide: bool) -> TextTable {
 }
 
 fn cells(row: &ProcessView, wide: bool, now: model::UnixMillis) -> Vec<Cell> {
-    let is_running = row.state == "running";
-    // Only a running process has figures.
-    let live = |text: String| Cell::from(if is_running { text } else { String::new() });
+    // Only a process that is known to live has figures.
+    let pid = live_pid(row);
+    let is_live = pid.is_some();
+    let live = |text: String| Cell::from(if is_live { text } else { String::new() });
     let mut cells = vec![
         Cell::from(format!("{}/{}", row.namespace, row.name)),
         row.host.to_string().into(),
-        state(&row.state),
+        state(row, now),
         yes_no(row.managed).into(),
-        live(row.pid.to_string()),
+        live(pid.unwrap_or_default().to_string()),
         live(age(row.started_at, now)),
+        row.restarts.to_string().into(),
+        row.last_exit.map(last_exit_text).unwrap_or_default().into(),
         live(format!("{:.1}", row.cpu)),
         live(format!("{:.1}", row.mem)),
     ];
@@ -198,14 +214,10 @@ fn cells(row: &ProcessView, wide: bool, now: model::UnixMillis) -> Vec<Cell> {
     cells
 }
 
-pub(super) fn state(state: &str) -> Cell {
-    Cell::styled(state_style(state), state)
-}
-
-pub(super) fn state_style(state: &str) -> Style {
-    match state {
-        "running" => Style::Good,
-        "stopped" => Style::Dim,
-        _ => Style::Warn,
+fn state(row: &ProcessView, now: model::UnixMillis) -> Cell {
+    let mut text = state_text(row, now).into_owned();
+    if row.restart_needed {
+        text.push_str(RESTART_MARK);
     }
+    Cell::styled(state_style(&row.state), text)
 }

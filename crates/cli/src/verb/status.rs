@@ -8,12 +8,13 @@ use model::{FullName, Host};
 use serde_json::{Value, json};
 
 use super::Context;
-use super::ps::{self, state_style};
+use super::ps;
 use crate::client::{processes_named, read};
 use crate::colors::Style;
 use crate::failure::{Exit, Failure, Kind};
 use crate::format::{bytes, clean, count, counted, moment, now, pairs, yes_no};
 use crate::out::Out;
+use crate::state::{last_exit_text, live_pid, state_style, state_text};
 use crate::table::FieldList;
 use crate::target::{not_registered, unknown};
 
@@ -59,6 +60,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
         rows => {
             summary(out, &args.name, rows, page.count)?;
             out.table(&ps::table(rows, false))?;
+            ps::note_pending(out, rows);
         }
     }
     for (index, definition) in definitions.iter().enumerate() {
@@ -85,11 +87,16 @@ fn one(out: &Out, row: &ProcessView) -> Result<(), Failure> {
     out.line(out.paint(Style::Bold, &clean(&title)))?;
     let mut fields = FieldList::default();
     fields.put("host", &row.host.to_string());
-    fields.put("state", &out.paint(state_style(&row.state), &row.state));
+    let state = state_text(row, now);
+    fields.put("state", &out.paint(state_style(&row.state), &state));
+    if row.restart_needed {
+        let pending = "yes: it runs with an older spec; muster restart applies the new one";
+        fields.put("restart needed", pending);
+    }
     fields.put("message", &clean(&row.message));
     fields.put("managed", yes_no(row.managed));
-    if row.state == "running" {
-        fields.put("pid", &row.pid.to_string());
+    if let Some(pid) = live_pid(row) {
+        fields.put("pid", &pid.to_string());
         fields.put("started", &moment(row.started_at, now));
         let usage = format!(
             "{:.1}% cpu, {:.1}% mem, {} descriptors, {} logs, {}/s network",
@@ -100,6 +107,22 @@ fn one(out: &Out, row: &ProcessView) -> Result<(), Failure> {
             bytes(row.net)
         );
         fields.put("usage", &usage);
+    }
+    if let Some(health) = &row.health {
+        let checked = moment(health.checked_at, now);
+        let result = match health.ok {
+            true => format!("ok, checked {checked}"),
+            false => format!("failing: {}, checked {checked}", clean(&health.message)),
+        };
+        fields.put("health", &result);
+    }
+    if let Some(next_at) = row.next_at {
+        fields.put("next", &moment(next_at, now));
+    }
+    fields.put("restarts", &count(row.restarts));
+    if let Some(last) = row.last_exit {
+        let at = moment(last.at, now);
+        fields.put("last exit", &format!("{}, {at}", last_exit_text(last)));
     }
     fields.put("version", &clean(&row.version));
     fields.put("agent", row.agent_id.as_deref().unwrap_or_default());

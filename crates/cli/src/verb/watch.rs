@@ -12,6 +12,7 @@ use crate::colors::Style;
 use crate::failure::{Exit, Failure};
 use crate::format::{clean, clock, count, now};
 use crate::out::Out;
+use crate::state::{state_style, with_details};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -102,14 +103,10 @@ fn parsed<T: DeserializeOwned>(data: &Value, show: impl FnOnce(T) -> String) -> 
 }
 
 fn status_text(out: &Out, status: &StatusChange) -> String {
-    let style = match &*status.state {
-        "running" => Style::Good,
-        "stopped" => Style::Bad,
-        _ => Style::Warn,
-    };
+    let state = with_details(&status.state, None, status.next_at, now());
     let pid = match status.pid {
-        pid if pid > 0 => format!(", pid {pid}"),
-        _ => String::new(),
+        Some(pid) => format!(", pid {pid}"),
+        None => String::new(),
     };
     let message = match &*status.message {
         "" => String::new(),
@@ -119,6 +116,6 @@ fn status_text(out: &Out, status: &StatusChange) -> String {
         "{} on {}: {}{pid}{message}",
         clean(&status.process),
         clean(&status.host.to_string()),
-        out.paint(style, &clean(&status.state))
+        out.paint(state_style(&status.state), &clean(&state))
     )
 }

@@ -66,6 +66,129 @@ fn ps_is_a_table_for_people() {
     assert!(!ran.stdout.contains('\x1b'), "colours only on a terminal");
 }
 
+/// Rows in every state that has more to say than its name.
+fn states() -> FakeServer {
+    let later = |secs: u64| {
+        let now = std::time::SystemTime::now();
+        let now = now.duration_since(std::time::UNIX_EPOCH).unwrap();
+        // Half a second more, so that the time until then does not become a second less.
+        now.as_millis() as u64 + secs * 1000 + 500
+    };
+    let rows = [
+        json!({"state": "backoff", "next_at": later(12), "pid": null, "restarts": 4,
+            "last_exit": {"code": 1, "signal": null, "at": 1_700_000_000_000_u64, "oom": false}}),
+        json!({"state": "unknown", "was": "running", "pid": 77}),
+        json!({"state": "failed", "pid": null,
+            "last_exit": {"code": null, "signal": 9, "at": 1_700_000_000_000_u64, "oom": true}}),
+        json!({"state": "scheduled", "next_at": later(3 * 3600), "pid": null}),
+        json!({"state": "unhealthy", "pid": 78, "restart_needed": true,
+            "health": {"ok": false, "checked_at": 1_700_000_000_000_u64, "message": "no database"}}),
+    ];
+    FakeServer::new(move |asked| {
+        let mut shown: Vec<Value> = Vec::new();
+        for (index, more) in rows.iter().enumerate() {
+            let mut row = process(index);
+            row.as_object_mut()
+                .unwrap()
+                .extend(more.as_object().unwrap().clone());
+            shown.push(row);
+        }
+        if asked.line.contains("restart_needed=true") {
+            shown.drain(..4);
+        }
+        match asked.line.contains("processes?") {
+            true => ok(json!({"count": shown.len(), "start": 0, "processes": shown})),
+            false => ok(json!({"process": "web/nginx", "definitions": []})),
+        }
+    })
+}
+
+#[test]
+fn ps_shows_states_restarts_and_last_exits() {
+    let server = states();
+    let args = [
+        "ps",
+        "--state",
+        "backoff,failed",
+        "--state",
+        "unknown",
+        "--order",
+        "state,-restarts",
+    ];
+    let ran = muster(&args).to(&server.url).run();
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let asked = "state=backoff%2Cfailed%2Cunknown&order=state%2C-restarts";
+    assert!(server.lines()[0].contains(asked), "{:?}", server.lines());
+    let lines: Vec<Vec<&str>> = ran
+        .stdout
+        .lines()
+        .map(|line| {
+            line.split("  ")
+                .map(str::trim)
+                .filter(|cell| !cell.is_empty())
+                .collect()
+        })
+        .collect();
+    assert_eq!(
+        lines[0][2..8],
+        ["STATE", "MANAGED", "PID", "UP", "RESTARTS", "LAST EXIT"]
+    );
+    assert_eq!(lines[1][2..6], ["backoff (in 12s)", "yes", "4", "exit 1"]);
+    assert_eq!(lines[2][2..5], ["unknown (was running)", "yes", "0"]);
+    assert_eq!(lines[3][2..6], ["failed", "yes", "0", "SIGKILL (oom)"]);
+    assert_eq!(lines[4][2..4], ["scheduled (in 3h0m)", "yes"]);
+    assert_eq!(lines[5][2..5], ["unhealthy *", "yes", "78"]);
+    let note = "* runs with an older spec: muster restart applies the new one";
+    assert!(ran.stderr.contains(note), "{ran:?}");
+    let ran = muster(&["ps", "--state", "up"]).to(&server.url).run();
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(
+        ran.stderr.contains("running, starting, unhealthy, backoff"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn pending_lists_what_runs_with_an_older_spec() {
+    let server = states();
+    let ran = muster(&["ps", "--pending"]).to(&server.url).run();
+    assert_eq!(ran.stdout.lines().count(), 2, "{ran:?}");
+    assert!(server.lines()[0].contains("restart_needed=true"));
+    let ran = muster(&["status", "web/nginx", "-H", "10.0.0.1", "-o", "json"])
+        .to(&server.url)
+        .run();
+    assert_eq!(ran.json()["processes"][0]["pid"], Value::Null);
+}
+
+#[test]
+fn status_shows_health_and_the_last_exit() {
+    let rows = json!([{
+        "namespace": "web", "name": "nginx", "host": "0:10.0.0.1", "state": "unhealthy", "pid": 5, "restarts": 2,
+        "restart_needed": true, "health": {"ok": false, "checked_at": 1_700_000_000_000_u64, "message": "no database"},
+        "last_exit": {"code": null, "signal": 9, "at": 1_700_000_000_000_u64, "oom": true},
+    }]);
+    let server = FakeServer::new(move |asked| match asked.line.contains("processes?") {
+        true => ok(json!({"count": 1, "start": 0, "processes": rows})),
+        false => ok(json!({"process": "web/nginx", "definitions": []})),
+    });
+    let ran = muster(&["status", "web/nginx"]).to(&server.url).run();
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let line = |field: &str| {
+        let found = ran
+            .stdout
+            .lines()
+            .find(|line| line.trim_start().starts_with(field));
+        found
+            .unwrap_or_else(|| panic!("{field}: {ran:?}"))
+            .to_owned()
+    };
+    assert!(line("state").ends_with("unhealthy"));
+    assert!(line("restart needed").contains("yes: it runs with an older spec"));
+    assert!(line("health").contains("failing: no database, checked 2023-11-14T22:13:20"));
+    assert!(line("restarts").ends_with(" 2"));
+    assert!(line("last exit").contains("SIGKILL (oom), 2023-11-14T22:13:20"));
+}
+
 #[test]
 fn ps_for_programs_has_every_row_and_every_field() {
     let server = fleet(2500);

@@ -3,7 +3,7 @@
 //! Each method checks the caller, takes the fleet's read lock, and lets the caller write its answer straight from the rows:
 //! nothing is copied. What is passed in runs under the lock, so it must not call back into `control`.
 
-use fleet::{Filter, HostView, Page, Row};
+use fleet::{Filter, HostView, Page, Row, RowOrder};
 use model::access::{Caller, Permission};
 use model::group::ProcessGroup;
 use model::{FullName, Host, Namespace};
@@ -51,6 +51,7 @@ impl Registry {
         &self,
         caller: &Caller,
         filter: Filter,
+        order: &[RowOrder],
         start: u64,
         limit: usize,
         write: impl FnOnce(Page<'_>) -> T,
@@ -59,7 +60,7 @@ impl Registry {
             namespaces: self.access.visible(caller, filter.namespaces)?,
             ..filter
         };
-        Ok(write(self.core.fleet().page(&filter, start, limit)))
+        Ok(write(self.core.fleet().page(&filter, order, start, limit)))
     }
 
     /// A page of one namespace. Costs the page, not the offset.

@@ -76,6 +76,9 @@ pub(super) struct HostBlock {
     /// Encoded by the fleet.
     #[prost(bytes = "vec", tag = "8")]
     pub(super) statuses: Vec<u8>,
+    /// The conditions of these statuses, encoded by the fleet; empty from a replica of an earlier version.
+    #[prost(bytes = "vec", tag = "9")]
+    pub(super) conditions: Vec<u8>,
 }
 
 /// Every agent that the sender holds within a range of hosts.

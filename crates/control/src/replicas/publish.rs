@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bus::{MAX_PAYLOAD, Message, ReplicaId};
-use fleet::{Fleet, Link};
+use fleet::{Fleet, Link, WrittenStatuses};
 use model::UnixMillis;
 use model::change::{HostId, ProcessId};
 use prost::Message as _;
@@ -167,7 +167,7 @@ impl Replicas {
         message.send();
     }
 
-    fn add_delta(&self, message: &mut Blocks<'_>, host: HostId, statuses: Vec<u8>) {
+    fn add_delta(&self, message: &mut Blocks<'_>, host: HostId, written: WrittenStatuses) {
         // None when another replica holds the agent by now.
         // Not within the `if let`, which would hold the lock on the peers while the message reads the fleet.
         let own = self.peers().next_seq(host);
@@ -177,7 +177,8 @@ impl Replicas {
                 session: own.session,
                 seq: own.seq,
                 up: true,
-                statuses,
+                statuses: written.statuses,
+                conditions: written.conditions,
                 ..HostBlock::default()
             });
         }
@@ -229,7 +230,7 @@ impl Replicas {
     }
 }
 
-fn full_block(fleet: &Fleet, host: HostId, own: OwnSession, statuses: Vec<u8>) -> HostBlock {
+fn full_block(fleet: &Fleet, host: HostId, own: OwnSession, written: WrittenStatuses) -> HostBlock {
     let view = fleet.host(host);
     let since = match view.map(|view| view.link) {
         Some(Link::Up { since }) => since,
@@ -243,14 +244,15 @@ fn full_block(fleet: &Fleet, host: HostId, own: OwnSession, statuses: Vec<u8>) -
         full: true,
         since_ms: since.0,
         info: view.and_then(|view| view.info).map(Into::into),
-        statuses,
+        statuses: written.statuses,
+        conditions: written.conditions,
     }
 }
 
 /// The statuses of one host, in parts that a block can hold.
 #[derive(Debug, Default)]
 struct Statuses {
-    parts: Vec<Vec<u8>>,
+    parts: Vec<WrittenStatuses>,
 }
 
 impl Statuses {
@@ -258,9 +260,9 @@ impl Statuses {
         if self
             .parts
             .last()
-            .is_none_or(|part| part.len() >= BLOCK_BYTES)
+            .is_none_or(|part| part.n_bytes() >= BLOCK_BYTES)
         {
-            self.parts.push(Vec::new());
+            self.parts.push(WrittenStatuses::default());
         }
         if let Some(part) = self.parts.last_mut() {
             fleet.write_status(id, part);

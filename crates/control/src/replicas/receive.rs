@@ -251,7 +251,8 @@ impl Replicas {
                 }
             }
             fleet.heard(host, at);
-            (address, came_up, fleet.read_statuses(host, &block.statuses))
+            let read = fleet.read_statuses(host, &block.statuses, &block.conditions);
+            (address, came_up, read)
         };
         if came_up && block.full {
             self.core.watchers.send(ChangeEvent::Agent {

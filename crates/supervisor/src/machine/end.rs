@@ -9,7 +9,7 @@ use model::{Flag, Op};
 use super::restart::emit;
 use super::{
     Action, Cause, Context, CurrentRun, Depth, FailedAttempts, Failure, Form, LiveRun, Observation,
-    OperationEnd, Phase, Process, Role, Run, Step, Work, messages,
+    OperationEnd, Phase, Process, Resting, Role, Run, Step, Work, messages,
 };
 
 impl Process {
@@ -17,6 +17,7 @@ impl Process {
     pub(super) fn started(&mut self, work: &Work, alive: LiveRun, out: &mut Vec<Action>) {
         self.stays_in_foreground = matches!(alive.form, Form::Foreground { .. });
         self.watched_files.begin_anew();
+        self.resting = Resting::Stopped;
         match work.cause {
             Cause::Operation(ticket) => {
                 self.attempts = FailedAttempts::default();
@@ -49,7 +50,9 @@ impl Process {
                 }
                 return self.unhealthy_is_down(work.reason, since_boot_ms, cx, out);
             }
-            Cause::Attempt(_) | Cause::Schedule => return self.come_to_rest(String::new()),
+            Cause::Attempt(_) | Cause::Schedule => {
+                return self.come_to_rest(Resting::Stopped, String::new());
+            }
         };
         // A daemon that is stopped may leave sessions, containers or jobs on purpose. A foreground program is its whole
         // family, and a kill is meant for all of it.
@@ -66,7 +69,7 @@ impl Process {
             ..messages::success(ticket)
         };
         self.set_desired(Flag::Stopped, false, ending, out);
-        self.come_to_rest(String::new());
+        self.come_to_rest(Resting::Stopped, String::new());
     }
 
     /// The process is still up a while after its reload.
@@ -131,7 +134,8 @@ impl Process {
             (true, Some(ran)) => {
                 let lasted = ran.ended_boot_ms.saturating_sub(ran.cmd.began_boot_ms);
                 let exit = ran.exit.unwrap_or(Exit::Unseen);
-                let of_process = || messages::exited(exit, lasted, &work.last_line);
+                let oom = self.last_exit.is_some_and(|last| last.oom);
+                let of_process = || messages::exited(exit, oom, lasted, &work.last_line);
                 match ran.cmd.role {
                     // The command itself was the process.
                     Role::Start if self.stays_in_foreground || runs_out => of_process(),
@@ -165,7 +169,16 @@ impl Process {
                 let wait_ms = u64::from(cx.policy().start_interval) * 1000;
                 self.retry(message, wait_ms.max(1), cx, out);
             }
-            (Cause::Operation(_), None) => self.come_to_rest(message),
+            (Cause::Operation(ticket), None) => {
+                let resting = match ticket.op {
+                    Op::Start | Op::Restart | Op::Manage => Resting::Failed,
+                    // It ended during the reload.
+                    Op::Reload if work.old_run.is_some() => Resting::Failed,
+                    Op::Reload | Op::Query | Op::Unmanage => self.resting,
+                    Op::Stop | Op::Kill => Resting::Stopped,
+                };
+                self.come_to_rest(resting, message);
+            }
             (Cause::Attempt(_), None) => self.attempt_failed(&message, exit, cx, out),
             (Cause::Schedule, None) => self.scheduled_run_failed(&message, exit, cx, out),
             (Cause::Unhealthy { since_boot_ms }, None) => {

@@ -1,29 +1,30 @@
 //! What the end of a run or of a command means in each phase.
 
-use model::status::Exit;
+use model::status::{Exit, LastExit};
 
 use super::{
     Action, Candidate, Cmd, Context, CurrentRun, Depth, Finished, Form, Phase, Process, Role, Run,
-    SETTLE_MS, Step, Work, messages,
+    RunEnd, SETTLE_MS, Step, Work, messages,
 };
 
 impl Process {
     pub(super) fn exited(
         &mut self,
         run: Run,
-        exit: Exit,
-        last_line: String,
+        end: RunEnd,
         cx: &Context<'_>,
         out: &mut Vec<Action>,
     ) {
         match std::mem::replace(&mut self.phase, Phase::Unobserved) {
             Phase::Up { current } if current.alive.run == run => {
                 let alive = current.alive;
+                let exit = end.exit;
                 self.phase = Phase::Lost {
                     current,
                     exit,
                     at_boot_ms: cx.now.boot_ms,
-                    last_line,
+                    last_line: end.last_line,
+                    oom: end.oom,
                 };
                 let launched = exit.is_success() && alive.lasted_ms(cx.now) < cx.timeout_ms();
                 out.push(Action::Observe(match alive.form {
@@ -32,7 +33,7 @@ impl Process {
                     Form::Foreground { .. } | Form::Daemon => Depth::Shallow,
                 }));
             }
-            Phase::Working(work) => self.work_exited(work, run, exit, last_line, cx, out),
+            Phase::Working(work) => self.work_exited(work, run, end, cx, out),
             // A run that this phase does not watch.
             other @ (Phase::Unobserved
             | Phase::Down
@@ -46,15 +47,20 @@ impl Process {
         &mut self,
         mut work: Box<Work>,
         run: Run,
-        exit: Exit,
-        last_line: String,
+        end: RunEnd,
         cx: &Context<'_>,
         out: &mut Vec<Action>,
     ) {
+        let RunEnd {
+            exit,
+            last_line,
+            oom,
+        } = end;
         let ended = work.before.take_if(|before| before.alive.run == run);
         let was_before = ended.is_some();
         let mut session = None;
         if let Some(CurrentRun { alive, facts }) = ended {
+            self.note_exit(exit, oom, cx);
             work.ended_sink = facts.sink;
             if let Form::Foreground { main } = alive.form {
                 session = Some(alive.run);
@@ -64,6 +70,10 @@ impl Process {
         match std::mem::replace(&mut work.step, Step::Begin) {
             Step::Command { cmd, candidate } if cmd.run == run => {
                 work.last_line = last_line;
+                let may_be_process = matches!(cmd.role, Role::Start | Role::Restart);
+                if may_be_process && !exit.is_success() {
+                    self.note_exit(exit, oom, cx);
+                }
                 return self.command_over(work, cmd, candidate, exit, cx, out);
             }
             Step::Command { cmd, candidate } => {
@@ -71,6 +81,9 @@ impl Process {
                 work.step = Step::Command { cmd, candidate };
             }
             Step::AwaitUp { candidate } => {
+                if candidate.is_some_and(|candidate| candidate.alive.run == run) {
+                    self.note_exit(exit, oom, cx);
+                }
                 let candidate = candidate.map(|candidate| match candidate.alive.run == run {
                     true => Candidate {
                         died: Some(exit),
@@ -101,6 +114,14 @@ impl Process {
             | Step::Close(_)) => work.step = step,
         }
         self.phase = Phase::Working(work);
+    }
+
+    pub(super) fn note_exit(&mut self, exit: Exit, oom: bool, cx: &Context<'_>) {
+        self.last_exit = Some(LastExit {
+            exit,
+            at: cx.now.unix,
+            oom,
+        });
     }
 
     fn command_over(

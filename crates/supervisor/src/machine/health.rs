@@ -7,7 +7,9 @@ use model::event::EventKind;
 use serde::{Deserialize, Serialize};
 
 use super::restart::emit;
-use super::{Action, Cause, Context, CurrentRun, Depth, Phase, Process, Step, Work, messages};
+use super::{
+    Action, Cause, Context, CurrentRun, Depth, Phase, Process, Resting, Step, Work, messages,
+};
 
 /// How many failures in a row make a process unhealthy.
 const IN_A_ROW: u32 = 3;
@@ -64,7 +66,7 @@ impl Health {
         }
     }
 
-    fn is_bad(&self) -> bool {
+    pub(super) fn is_bad(&self) -> bool {
         self.failures >= IN_A_ROW
     }
 }
@@ -117,7 +119,7 @@ impl Process {
         let lasted_ms = cx.now.boot_ms.saturating_sub(since_boot_ms);
         match self.is_kept_running(cx) {
             true => self.retry_after(lasted_ms, reason, cx, out),
-            false => self.come_to_rest(reason),
+            false => self.come_to_rest(Resting::Failed, reason),
         }
     }
 

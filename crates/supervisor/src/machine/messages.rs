@@ -6,6 +6,7 @@ use model::{Code, Flag};
 
 use super::{Context, Failure, OperationEnd, Role, Ticket, Work};
 
+const OUT_OF_MEMORY: &str = "killed by the kernel's memory killer (out of memory)";
 /// The longest part of a command's output that goes into a status message.
 const MAX_QUOTE: usize = 200;
 
@@ -17,9 +18,12 @@ pub(super) fn seconds(ms: u64) -> String {
     }
 }
 
-/// `exited with code 1 after 3 s`, with the last line of its output.
-pub(super) fn exited(exit: Exit, lasted_ms: u64, last_line: &str) -> String {
-    let text = format!("{exit} after {}", seconds(lasted_ms));
+/// `exited with code 1 after 3 s`, with the line of its output that names the error.
+pub(super) fn exited(exit: Exit, oom: bool, lasted_ms: u64, last_line: &str) -> String {
+    let text = match oom {
+        true => format!("{OUT_OF_MEMORY} after {}", seconds(lasted_ms)),
+        false => format!("{exit} after {}", seconds(lasted_ms)),
+    };
     match quote(last_line).as_str() {
         "" => text,
         line => format!("{text}; last output: {line}"),

@@ -4,8 +4,12 @@ use model::spec::AutoType;
 
 use super::{
     Action, Candidate, Cause, Cmd, Context, CurrentRun, Finished, Form, Observation, Phase,
-    Process, Role, Step, Work, as_foreground_run, foreground_at, messages, up_at,
+    Process, Role, RunEnd, Step, Work, as_foreground_run, foreground_at, messages, up_at,
 };
+
+/// A process with another name than `proc_name` in the pid file is a mistake if it has not become the right one by then: the
+/// program may still be executed.
+const MISNAMED_GRACE_MS: u64 = 1000;
 
 impl Process {
     pub(super) fn observed(
@@ -34,6 +38,7 @@ impl Process {
                 exit,
                 at_boot_ms,
                 last_line,
+                oom,
             } => {
                 let launcher = match current.alive.form {
                     Form::Foreground { .. } => exit.is_success(),
@@ -43,8 +48,12 @@ impl Process {
                 match observed.alive {
                     Some(other) if other.run != current.alive.run => {
                         let message = std::mem::take(&mut self.message);
+                        let launch_digest = current.facts.launch_digest;
                         self.adopt(other, out);
                         self.message = message;
+                        if let Some(current) = self.current_mut() {
+                            current.facts.launch_digest = launch_digest;
+                        }
                     }
                     // The run was only the launcher of the program, which is not up yet.
                     Some(_) | None if launcher && observed.starting && in_time => {
@@ -53,9 +62,17 @@ impl Process {
                             exit,
                             at_boot_ms,
                             last_line,
+                            oom,
                         };
                     }
-                    Some(_) | None => self.crashed(current, exit, &last_line, cx, out),
+                    Some(_) | None => {
+                        let end = RunEnd {
+                            exit,
+                            last_line,
+                            oom,
+                        };
+                        self.crashed(current, end, cx, out);
+                    }
                 }
             }
             phase @ Phase::Backoff { .. } => match observed.alive {
@@ -199,7 +216,9 @@ impl Process {
             }
             (candidate, None) => {
                 let old_is_there = work.old_run.is_some() && work.before.is_some();
-                if (observed.starting || old_is_there) && !late {
+                let misnamed = (observed.misnamed_since_boot_ms)
+                    .is_some_and(|since| now >= since.max(ended) + MISNAMED_GRACE_MS);
+                if (observed.starting || old_is_there) && !late && !misnamed {
                     // It may still come up.
                     work.step = Step::AwaitUp { candidate: None };
                     self.phase = Phase::Working(work);
@@ -236,6 +255,9 @@ impl Process {
                 }
             }
             (None, true) => "the run from before the restart is still there".to_owned(),
+            (None, false) if observed.starting && observed.misnamed_since_boot_ms.is_some() => {
+                format!("{} (proc_name), and was killed", observed.note)
+            }
             (None, false) if observed.starting => format!(
                 "what the command left behind was killed after {} (op_timeout); {}",
                 messages::seconds(cx.timeout_ms()),

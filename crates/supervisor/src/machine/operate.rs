@@ -5,7 +5,7 @@ use model::{Code, Flag, Op};
 
 use super::{
     Action, Cause, Cmd, Context, CurrentRun, Depth, FailedAttempts, Form, LiveRun, Observation,
-    OperationEnd, Phase, Process, Role, SETTLE_MS, Signal, Step, Ticket, Work, messages,
+    OperationEnd, Phase, Process, Resting, Role, SETTLE_MS, Signal, Step, Ticket, Work, messages,
 };
 
 impl Process {
@@ -97,6 +97,7 @@ impl Process {
         match &self.phase {
             Phase::Backoff { .. } => {
                 self.phase = Phase::Down;
+                self.resting = Resting::Failed;
                 self.message.push_str("; not managed any more");
             }
             Phase::Unobserved
@@ -146,7 +147,7 @@ impl Process {
                     out.push(Action::Sweep);
                 }
                 self.set_desired(Flag::Stopped, false, ending, out);
-                self.come_to_rest(String::new());
+                self.come_to_rest(Resting::Stopped, String::new());
             }
             (Op::Reload, None) => {
                 let failure = messages::not_reloaded(cx, "nothing was executed");
@@ -304,8 +305,11 @@ impl Process {
                 AutoType::Resident | AutoType::OneShot => {
                     let reason = "managed while it was not running: started".to_owned();
                     self.attempt(reason, cx, out);
+                    if let Phase::Working(work) = &mut self.phase {
+                        work.operated = true;
+                    }
                 }
-                AutoType::Periodic => self.come_to_rest(String::new()),
+                AutoType::Periodic => self.come_to_rest(Resting::Stopped, String::new()),
             },
         }
     }
@@ -314,6 +318,16 @@ impl Process {
         let Some(mut work) = self.take_work(|step| matches!(step, Step::Launch(_))) else {
             return;
         };
+        match (work.cause, cmd.role) {
+            (Cause::Attempt(_), Role::Start) if !work.operated => {
+                self.restarts = self.restarts.saturating_add(1);
+            }
+            (Cause::Operation(_) | Cause::Attempt(_), Role::Start | Role::Restart) => {
+                self.restarts = 0;
+            }
+            (Cause::Operation(_) | Cause::Attempt(_) | Cause::Schedule, _)
+            | (Cause::Unhealthy { .. }, _) => {}
+        }
         work.step = Step::Command {
             cmd,
             candidate: None,

@@ -8,7 +8,7 @@ use model::status::Exit;
 use super::messages::{self, seconds};
 use super::{
     Action, Cause, Context, CurrentRun, Depth, Emission, FailedAttempts, Finished, Form, LiveRun,
-    Phase, Process, Work,
+    Phase, Process, Resting, RunEnd, Work,
 };
 
 /// A run of this length clears the count of failed attempts.
@@ -33,16 +33,21 @@ impl Process {
     pub(super) fn crashed(
         &mut self,
         CurrentRun { alive, facts }: CurrentRun,
-        exit: Exit,
-        last_line: &str,
+        end: RunEnd,
         cx: &Context<'_>,
         out: &mut Vec<Action>,
     ) {
+        let exit = end.exit;
         let lasted_ms = alive.lasted_ms(cx.now);
         let was_killed = !facts.kill_reason.is_empty();
+        let oom = end.oom && !was_killed;
+        self.note_exit(exit, oom, cx);
         let reason = match was_killed {
             true => facts.kill_reason,
-            false => self.of_run(&messages::exited(exit, lasted_ms, last_line), cx),
+            false => {
+                let text = messages::exited(exit, oom, lasted_ms, &end.last_line);
+                self.of_run(&text, cx)
+            }
         };
         if let Form::Foreground { main } = alive.form {
             out.push(Action::RemovePidFile(main));
@@ -59,7 +64,16 @@ impl Process {
             out.push(emit(EventKind::ProcessExit, &reason, Some(exit)));
         }
         if !self.is_kept_running(cx) {
-            self.come_to_rest(reason);
+            let resting = match cx.policy().auto_type {
+                AutoType::OneShot | AutoType::Periodic if expected => Resting::Completed,
+                AutoType::OneShot | AutoType::Periodic | AutoType::Resident
+                    if was_killed || oom || is_failure(exit) =>
+                {
+                    Resting::Failed
+                }
+                AutoType::OneShot | AutoType::Periodic | AutoType::Resident => Resting::Stopped,
+            };
+            self.come_to_rest(resting, reason);
             return;
         }
         // Kill what it left, so that it does not live beside the next run. A daemon may have left processes on purpose.
@@ -116,7 +130,7 @@ impl Process {
         let reason = messages::quote(reason);
         out.push(emit(EventKind::ProcessRestartFailed, &reason, exit));
         if !self.is_kept_running(cx) {
-            self.come_to_rest(reason);
+            self.come_to_rest(Resting::Failed, reason);
             return;
         }
         let interval_ms = u64::from(cx.policy().start_interval) * 1000;
@@ -140,7 +154,7 @@ impl Process {
                 cx.now.unix.to_rfc3339()
             );
             out.push(emit(EventKind::ProcessCancelRestart, &reason, None));
-            self.come_to_rest(reason);
+            self.come_to_rest(Resting::Failed, reason);
             return;
         }
         let attempt = self.attempts.count + 1;
@@ -153,6 +167,7 @@ impl Process {
             );
             self.phase = Phase::Backoff {
                 until_boot_ms: cx.now.boot_ms + wait_ms,
+                until: cx.now.unix.plus_millis(wait_ms as i64),
                 reason,
             };
         }
@@ -171,7 +186,8 @@ impl Process {
     }
 
     /// Down, until an operation or its schedule starts it.
-    pub(super) fn come_to_rest(&mut self, message: String) {
+    pub(super) fn come_to_rest(&mut self, resting: Resting, message: String) {
+        self.resting = resting;
         self.message = message;
         self.attempts = FailedAttempts::default();
         self.phase = Phase::Down;
@@ -180,6 +196,7 @@ impl Process {
     /// A run that the agent did not start becomes the process.
     pub(super) fn adopt(&mut self, alive: LiveRun, out: &mut Vec<Action>) {
         self.message.clear();
+        self.resting = Resting::Stopped;
         self.stays_in_foreground = false;
         self.watched_files.begin_anew();
         let current = CurrentRun::adopted(alive);
@@ -215,7 +232,19 @@ impl Process {
             }
             Cause::Attempt(_) | Cause::Schedule | Cause::Unhealthy { .. } => {}
         }
-        self.come_to_rest(self.of_run(&messages::exited(exit, lasted_ms, ""), cx));
+        self.note_exit(exit, false, cx);
+        let message = self.of_run(&messages::exited(exit, false, lasted_ms, ""), cx);
+        self.come_to_rest(Resting::Completed, message);
+    }
+}
+
+/// Whether an end by itself is a failure: not if it exited with 0, if an administrator may have asked it to end, or if how
+/// it ended is not known.
+fn is_failure(exit: Exit) -> bool {
+    match exit {
+        Exit::Code(code) => code != 0,
+        Exit::Signal(signal) => ![libc::SIGTERM, libc::SIGINT, libc::SIGHUP].contains(&signal),
+        Exit::Unseen => false,
     }
 }
 

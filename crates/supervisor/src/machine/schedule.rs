@@ -12,7 +12,7 @@ use model::spec::AutoType;
 use model::status::Exit;
 
 use super::restart::emit;
-use super::{Action, Cause, Context, Depth, Phase, Process, Work, messages};
+use super::{Action, Cause, Context, Depth, Phase, Process, Resting, Work, messages};
 
 /// A parsed `crontab_rule`.
 #[derive(Debug, Clone)]
@@ -111,7 +111,7 @@ impl Process {
         };
         let reason = self.of_run(&message, cx);
         out.push(emit(kind, &reason, exit));
-        self.come_to_rest(reason);
+        self.come_to_rest(Resting::Failed, reason);
     }
 }
 

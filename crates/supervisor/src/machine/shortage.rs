@@ -3,7 +3,7 @@
 use super::recover::up_or_unseen;
 use super::schedule::run_of_schedule;
 use super::{
-    Action, Cause, Context, FailedAttempts, Failure, Phase, Process, Step, Work, messages,
+    Action, Cause, Context, FailedAttempts, Failure, Phase, Process, Resting, Step, Work, messages,
 };
 use model::spec::AutoType;
 
@@ -25,7 +25,7 @@ impl Process {
                 self.close(work, messages::command_failed(why), out);
             }
             Cause::Attempt(_) | Cause::Schedule if !self.is_desired_running() => {
-                self.come_to_rest(why)
+                self.come_to_rest(Resting::Failed, why)
             }
             Cause::Attempt(attempt) => {
                 // It begins again with the same number.
@@ -49,6 +49,7 @@ impl Process {
         self.message = format!("{message}, next in {}", messages::seconds(SHORTAGE_WAIT_MS));
         self.phase = Phase::Backoff {
             until_boot_ms: cx.now.boot_ms + SHORTAGE_WAIT_MS,
+            until: cx.now.unix.plus_millis(SHORTAGE_WAIT_MS as i64),
             reason,
         };
     }

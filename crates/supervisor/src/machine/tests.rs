@@ -420,7 +420,7 @@ fn a_launcher_taken_for_the_program_is_replaced_by_it() {
     let exit = model::status::Exit::Code(0);
     world
         .process
-        .step(Event::Exited(alive.run, exit, String::new()), &context);
+        .step(Event::Exited(alive.run, exit.into()), &context);
     let actions = world.process.step(Event::Observed(observation), &context);
     assert!(matches!(&world.process.phase, Phase::Up { current } if current.alive.run.pid == 999));
     assert!(

@@ -116,6 +116,13 @@ pub(crate) struct Cmd {
     pub(crate) began_boot_ms: u64,
     pub(crate) began_at: UnixMillis,
     pub(crate) sink: Sink,
+    /// [`model::Spec::launch_digest`] of the spec that it was started with; 0 if not known.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) launch_digest: u64,
+}
+
+pub(crate) fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// A command that has ended, or that the agent stopped waiting for.
@@ -147,6 +154,8 @@ pub(crate) struct Observation {
     pub(crate) starting: bool,
     /// What is wrong with the pid file.
     pub(crate) note: String,
+    /// The pid file names a process of the command that has another name, and that began at this time.
+    pub(crate) misnamed_since_boot_ms: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -185,8 +194,8 @@ pub(crate) enum Event {
     PidFileRefused(String),
     /// Its log was rotated, or why that failed.
     LogRotated(Result<(), String>),
-    /// A run or a command ended, with the last line of its output, if that is known.
-    Exited(Run, Exit, String),
+    /// A run or a command ended.
+    Exited(Run, RunEnd),
     /// `version_cmd` printed a version.
     VersionFound(String),
     Inspected(Box<ProcessInspection>),
@@ -202,6 +211,26 @@ pub(crate) enum Event {
     OverLimit(EventKind, String),
     /// The time of [`super::Process::due`] has come, or the runner wants an observation.
     Tick,
+}
+
+/// How a run or a command ended, as far as the runner knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RunEnd {
+    pub(crate) exit: Exit,
+    /// The line of its output that names the error.
+    pub(crate) last_line: String,
+    /// The kernel's memory killer ended a member of its control group, and nothing else explains the end.
+    pub(crate) oom: bool,
+}
+
+impl From<Exit> for RunEnd {
+    fn from(exit: Exit) -> Self {
+        Self {
+            exit,
+            last_line: String::new(),
+            oom: false,
+        }
+    }
 }
 
 /// What the journal is worth after a restart of the agent.

@@ -2,16 +2,20 @@
 
 use std::borrow::Cow;
 
-use model::{State, UnixMillis};
+use model::{Op, ProcessState, State, UnixMillis};
 
 use super::{
-    Cmd, LiveRun, Phase, Process, Role, Run, RunFaults, Sink, Step, Work, as_foreground_run,
+    Cause, Cmd, LiveRun, Phase, Process, Resting, Role, Run, RunFaults, Sink, Step, Work,
+    as_foreground_run,
 };
 
 /// The part of the status that the machine decides.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct View<'a> {
     pub(crate) state: State,
+    pub(crate) process_state: ProcessState,
+    /// When the next attempt is due; `NEVER` for none.
+    pub(crate) next_at: UnixMillis,
     pub(crate) pid: i32,
     /// When the run began, or, while it is down, when the last one did.
     pub(crate) started_at: UnixMillis,
@@ -78,15 +82,78 @@ impl Process {
         }
     }
 
+    /// The state as the native API shows it; the runner adds the schedule.
+    fn process_state(&self) -> ProcessState {
+        let current = self.current().map(|current| current.alive.run);
+        match self.alive() {
+            Some(alive) if Some(alive.run) != current => return ProcessState::Starting,
+            Some(_) => {
+                let is_unhealthy = match self.work().map(|work| work.cause) {
+                    Some(Cause::Unhealthy { .. }) => true,
+                    Some(Cause::Operation(_) | Cause::Attempt(_) | Cause::Schedule) | None => {
+                        self.current().is_some_and(|run| run.facts.health.is_bad())
+                    }
+                };
+                return match is_unhealthy {
+                    true => ProcessState::Unhealthy,
+                    false => ProcessState::Running,
+                };
+            }
+            None => {}
+        }
+        match &self.phase {
+            Phase::Unobserved => ProcessState::Unknown,
+            Phase::Backoff { .. } => ProcessState::Backoff,
+            // It may have been the launcher of the program.
+            Phase::Up { .. } | Phase::Lost { .. } => ProcessState::Starting,
+            Phase::Working(work) if work.brings_up() => ProcessState::Starting,
+            Phase::Down | Phase::Working(_) => match self.resting {
+                Resting::Stopped => ProcessState::Stopped,
+                Resting::Failed => ProcessState::Failed,
+                Resting::Completed => ProcessState::Completed,
+            },
+        }
+    }
+
+    /// [`model::Spec::launch_digest`] of the current run; 0 if not known.
+    pub(crate) fn launch_digest(&self) -> u64 {
+        self.current()
+            .map_or(0, |current| current.facts.launch_digest)
+    }
+
+    /// Takes this digest for that of the current run, unless it is known; true if it was not.
+    pub(crate) fn assume_launch_digest(&mut self, digest: u64) -> bool {
+        match self.current_mut() {
+            Some(current) if current.facts.launch_digest == 0 => {
+                current.facts.launch_digest = digest;
+                true
+            }
+            Some(_) | None => false,
+        }
+    }
+
     pub(crate) fn view(&self) -> View<'_> {
+        let process_state = self.process_state();
+        let next_at = match &self.phase {
+            Phase::Backoff { until, .. } => *until,
+            Phase::Unobserved
+            | Phase::Down
+            | Phase::Up { .. }
+            | Phase::Lost { .. }
+            | Phase::Working(_) => UnixMillis::NEVER,
+        };
         match self.alive() {
             Some(alive) => View {
+                process_state,
+                next_at,
                 state: State::Running,
                 pid: alive.pid(),
                 started_at: alive.started_at,
                 message: self.message_while_up(alive.run),
             },
             None => View {
+                process_state,
+                next_at,
                 state: match self.phase {
                     Phase::Unobserved => State::Unknown,
                     Phase::Down
@@ -169,5 +236,18 @@ impl Process {
         self.run_sink()
             .into_iter()
             .chain(commands.map(|cmd| &cmd.sink))
+    }
+}
+
+impl Work {
+    /// Whether the process is up when it has succeeded.
+    fn brings_up(&self) -> bool {
+        match self.cause {
+            Cause::Operation(ticket) => match ticket.op {
+                Op::Start | Op::Restart | Op::Manage => true,
+                Op::Stop | Op::Kill | Op::Reload | Op::Query | Op::Unmanage => false,
+            },
+            Cause::Attempt(_) | Cause::Schedule | Cause::Unhealthy { .. } => true,
+        }
     }
 }

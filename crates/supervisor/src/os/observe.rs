@@ -18,6 +18,27 @@ use crate::machine::{Depth, Form, LiveRun, Observation, Run};
 /// How many descendants of a command are checked.
 const MAX_BELOW: usize = 256;
 
+/// Programs that may execute another one in their place.
+const LAUNCHERS: [&str; 17] = [
+    "sh",
+    "bash",
+    "dash",
+    "ash",
+    "ksh",
+    "zsh",
+    "busybox",
+    "env",
+    "nice",
+    "nohup",
+    "setsid",
+    "su",
+    "sudo",
+    "runuser",
+    "setpriv",
+    "start-stop-daem",
+    "tini",
+];
+
 /// Observes a process. After an error nothing is known: the caller must conclude nothing from it.
 pub(crate) fn observe(
     target: &Target<'_>,
@@ -38,6 +59,9 @@ pub(crate) fn observe(
     let Some(root) = target.family.root else {
         return Ok(observed);
     };
+    if let (None, Depth::Deep, Ok(rights)) = (observed.alive, depth, &rights) {
+        observed.misnamed_since_boot_ms = misnamed(target, root, rights)?;
+    }
     let command = Stat::find(root.pid)?.filter(|s| s.start == root.start && s.is_live());
     observed.alive_is_commands = match observed.alive {
         Some(alive) if alive.run == root => true,
@@ -113,6 +137,28 @@ fn by_pid_file(target: &Target<'_>, rights: &OsRights) -> io::Result<Result<Stat
         )),
         None => Ok(stat),
     })
+}
+
+/// When the process began that the pid file names, if it has another name and comes from this command. A shell may still
+/// execute the program.
+fn misnamed(target: &Target<'_>, root: Run, rights: &OsRights) -> io::Result<Option<u64>> {
+    let pid = match pidfile::read_with(Path::new(target.pid_path), rights)? {
+        PidFileContent::Pid(pid) => pid,
+        PidFileContent::Nothing(_) => return Ok(None),
+    };
+    let Some(stat) = Stat::find(pid)?.filter(|stat| stat.is_live() && stat.start >= root.start)
+    else {
+        return Ok(None);
+    };
+    let name = stat.comm.as_bytes();
+    if LAUNCHERS.iter().any(|launcher| launcher.as_bytes() == name)
+        || has_name(&stat, target.proc_name)?
+    {
+        return Ok(None);
+    }
+    // Another program may have been given this pid.
+    let is_ours = procfs::has_environment(pid, &target.family.mark.0).unwrap_or(false);
+    Ok(is_ours.then(|| clock::ticks_to_boot_ms(stat.start)))
 }
 
 /// The process that the pid file names, if it lives, has the name and belongs to the user; else why not. The user can

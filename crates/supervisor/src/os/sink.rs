@@ -21,12 +21,15 @@ use rustix::fs::OFlags;
 use super::file_name::bounded;
 use super::regular;
 use super::rights::OsRights;
+use crate::headline::headline_of;
 use crate::machine::Sink;
 
 /// A spool that takes more than this on disk is cut to its last part.
 const MAX_SPOOL: u64 = 1024 * 1024;
 /// Output that grows by this between two checks is checked more often.
 pub(crate) const MUCH: u64 = 64 * 1024;
+/// How much of the output is searched for the line that names the error.
+const HEADLINE_WITHIN: usize = 8 * 1024;
 
 /// The longest process name in the name of its log, in bytes: `.log` and a rotation number follow it.
 const MAX_LOG_NAME: usize = 240;
@@ -103,11 +106,9 @@ pub(crate) fn tail(sink: &Sink, max: usize, rights: &OsRights) -> String {
     }
 }
 
-/// The last line that was written.
-pub(crate) fn last_line(sink: &Sink, rights: &OsRights) -> String {
-    let text = tail(sink, 1024, rights);
-    let line = text.lines().rev().find(|line| !line.trim().is_empty());
-    line.unwrap_or_default().trim().to_owned()
+/// The line that names the error, see [`crate::headline`].
+pub(crate) fn headline(sink: &Sink, rights: &OsRights) -> String {
+    headline_of(&tail(sink, HEADLINE_WITHIN, rights)).into_owned()
 }
 
 /// The rights that a sink is read with: the agent's for its own spools.
@@ -182,7 +183,7 @@ mod tests {
         let tail = tail(&sink, MAX_OUTPUT, &OsRights::Agent);
         assert_eq!(tail.len(), MAX_OUTPUT);
         assert!(tail.ends_with("the end\n"));
-        assert_eq!(last_line(&sink, &OsRights::Agent), "the end");
+        assert_eq!(headline(&sink, &OsRights::Agent), "the end");
     }
 
     #[test]

@@ -157,6 +157,7 @@ mod tests {
         assert_eq!(phase(&process, 0), "not looked at yet");
         process.phase = Phase::Backoff {
             until_boot_ms: 2500,
+            until: model::UnixMillis::NEVER,
             reason: String::new(),
         };
         assert_eq!(phase(&process, 1000), "down, next attempt in 2 s");

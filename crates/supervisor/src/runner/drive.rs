@@ -9,11 +9,12 @@ use model::Spec;
 use model::status::Exit;
 use rustix::process::Signal as KernelSignal;
 
+use super::oom::OomKills;
 use super::side_command::StartError;
 use super::{Key, Runner, SupervisedProcess, Timer};
 use crate::journal::entry::Entry;
 use crate::machine::{
-    Action, Cmd, Depth, Event, Form, LiveRun, Observation, Phase, Role, Run, Signal,
+    Action, Cmd, Depth, Event, Form, LiveRun, Observation, Phase, Role, Run, RunEnd, Signal,
 };
 use crate::os::family::WatchedRuns;
 use crate::os::observe_error::ObserveError;
@@ -232,6 +233,9 @@ impl Runner {
         match role {
             Role::Start | Role::Restart => {
                 held.started = Some(blocked_child.run);
+                // Its group was created again, or goes on counting.
+                let kills = self.cgroups.oom_kills(&held.registration.name);
+                held.oom_kills = OomKills::from_start(kills);
                 held.log_is_hidden = false;
             }
             Role::Stop | Role::Reload | Role::Kill => {}
@@ -244,6 +248,7 @@ impl Runner {
             began_boot_ms: now.boot_ms,
             began_at: now.unix,
             sink,
+            launch_digest: held.launch_digest,
         };
         held.blocked_child = Some(blocked_child);
         Ok(cmd)
@@ -281,10 +286,18 @@ impl Runner {
                     true => String::new(),
                     false => sink.map_or_else(String::new, |sink| {
                         let rights = sink::rights(sink, &held.registration.spec.identity.user);
-                        rights.map_or_else(|why| why, |rights| sink::last_line(sink, &rights))
+                        rights.map_or_else(|why| why, |rights| sink::headline(sink, &rights))
                     }),
                 };
-                Event::Exited(run, exit, last_line)
+                let oom = held.was_oom_killed(exit, &self.cgroups);
+                Event::Exited(
+                    run,
+                    RunEnd {
+                        exit,
+                        last_line,
+                        oom,
+                    },
+                )
             }
         };
         self.drive(key, event);
@@ -325,7 +338,7 @@ impl Runner {
                 }
             }
             match gone {
-                Some((run, exit)) => self.step(key, Event::Exited(run, exit, String::new())),
+                Some((run, exit)) => self.step(key, Event::Exited(run, exit.into())),
                 None => break,
             }
         }

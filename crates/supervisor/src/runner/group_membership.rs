@@ -9,6 +9,9 @@ use crate::os::procfs;
 /// How many runs are remembered: the command, and the program that it became.
 const MAX_KNOWN: usize = 4;
 
+/// The message about a run that is not in the groups that limit it.
+pub(crate) const LIMITS_FROM_NEXT_START: &str = "hard limits hold from its next start on";
+
 /// Which runs and commands of a process are in which control group.
 #[derive(Debug, Default)]
 pub(crate) struct GroupMembership {
@@ -119,7 +122,7 @@ impl Runner {
                 held.no_hard_limits = match self.cgroups.limit(name, runtime).1 {
                     why if !why.is_empty() => why,
                     _ if self.cgroups.limits_hold(name, runtime, alive.pid()) => String::new(),
-                    _ => "hard limits hold from its next start on".to_owned(),
+                    _ => LIMITS_FROM_NEXT_START.to_owned(),
                 };
             }
             Phase::Up { .. } if !cgroup::is_asked(runtime) => held.no_hard_limits.clear(),

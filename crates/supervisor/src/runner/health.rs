@@ -25,6 +25,7 @@ impl Runner {
         };
         if run != held.health_of {
             held.health_of = run;
+            held.health = None;
             held.health_due_boot_ms = None;
             if run.is_some() {
                 // Spread the checks of runs that were started together.
@@ -42,11 +43,18 @@ impl Runner {
         }
     }
 
+    pub(super) fn health_checked(&mut self, key: Key, result: Result<(), String>) {
+        if let Some(held) = self.held.get_mut(&key) {
+            held.note_health(&result, clock::unix());
+        }
+        self.drive(key, Event::HealthChecked(result));
+    }
+
     pub(super) fn health_timer_fired(&mut self, key: Key) {
         self.arm_health(key, self.options.check_health_every.as_millis() as u64);
         match self.check_health(key) {
             Ok(()) => {}
-            Err(StartError::Refused(why)) => self.drive(key, Event::HealthChecked(Err(why))),
+            Err(StartError::Refused(why)) => self.health_checked(key, Err(why)),
             // A shortage says nothing about the health of the process.
             Err(StartError::Shortage(why)) => {
                 tracing::warn!(why, "health_cmd cannot be run: checked again later");

@@ -141,10 +141,20 @@ impl Runner {
         if anew {
             held.process.register_anew(hold.flag, hold.managed);
         }
+        let launch_digest = hold.spec.launch_digest();
+        // A run that the agent adopted was started with the spec as far as the agent knows.
+        let mut entries = vec![entry];
+        if launch_digest != held.launch_digest
+            && held.process.assume_launch_digest(held.launch_digest)
+        {
+            let state = Box::new(held.process.clone());
+            entries.push(Entry::State(hold.name.clone(), state));
+        }
+        held.launch_digest = launch_digest;
         held.registration = hold;
         held.config_checked = false;
         held.group_membership.look_again();
-        self.write(&[entry]);
+        self.write(&entries);
         self.outbox.must_sync();
         Some(key)
     }

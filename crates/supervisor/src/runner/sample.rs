@@ -79,6 +79,7 @@ impl Runner {
                 continue;
             };
             held.is_sampled = sample.is_some();
+            held.count_oom_kills(&self.cgroups, now.boot_ms);
             let Some(sample) = sample else {
                 continue;
             };

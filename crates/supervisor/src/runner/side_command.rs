@@ -263,7 +263,7 @@ impl Runner {
     }
 
     fn health_ended(&mut self, side: &SideCommand, key: Key, run: Run, exit: Option<Exit>) {
-        let last_line = sink::last_line(&side.sink, &OsRights::Agent);
+        let last_line = sink::headline(&side.sink, &OsRights::Agent);
         self.spools.give_back(&side.sink.path);
         let result = match exit {
             Some(exit) if exit.is_success() => Ok(()),
@@ -280,7 +280,7 @@ impl Runner {
         let held = self.held.get(&key);
         // The result of an earlier run says nothing about this one.
         if held.is_some_and(|held| held.health_of == Some(run)) {
-            self.drive(key, Event::HealthChecked(result));
+            self.health_checked(key, result);
         }
     }
 

@@ -7,6 +7,7 @@ use model::operation::{CommandRun, MAX_OUTPUT};
 
 use super::{Key, Runner, SupervisedProcess};
 use crate::Notice;
+use crate::headline::headline_of;
 use crate::journal::entry::Entry;
 use crate::machine::{Action, Boot, Event, Moment, OperationEnd, Process};
 use crate::os::spools::Spools;
@@ -204,11 +205,15 @@ fn outcome(ending: &OperationEnd, now: Moment, user: &str) -> Outcome {
         },
     });
     let output = ran.as_ref().map_or("", |ran| ran.output.trim());
-    let message = match (ending.prefers_output, output) {
-        (false, _) | (true, "") => ending.message.clone(),
-        (true, output) => tail_of(output, MAX_MESSAGE).to_owned(),
+    let (message, headline) = match (ending.prefers_output, output) {
+        (false, _) | (true, "") => (ending.message.clone(), None),
+        (true, output) => {
+            let output = tail_of(output, MAX_MESSAGE);
+            (output.to_owned(), Some(headline_of(output).into_owned()))
+        }
     };
     Outcome {
+        headline,
         flag: ending.flag,
         managed: ending.managed,
         ran,

@@ -3,10 +3,12 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
-use model::{State, Status, UnixMillis};
+use model::status::HealthResult;
+use model::{ProcessState, State, Status, UnixMillis};
 
 use super::family_kill::FamilyKill;
-use super::group_membership::GroupMembership;
+use super::group_membership::{GroupMembership, LIMITS_FROM_NEXT_START};
+use super::oom::OomKills;
 use super::step::Todo;
 use crate::machine::{
     Context, Event, LimitCounters, Moment, Phase, Process, Run, Schedule, Usage, View, wall_time,
@@ -68,12 +70,18 @@ pub(crate) struct SupervisedProcess {
     pub(crate) log_is_hidden: bool,
     /// A warning was logged that the bytes under its log path cannot be counted.
     pub(crate) disk_is_hidden: bool,
+    /// [`model::Spec::launch_digest`] of its spec.
+    pub(crate) launch_digest: u64,
+    pub(crate) oom_kills: OomKills,
+    /// The last health check of the current run. Not in the journal: each check would be written.
+    pub(crate) health: Option<Box<HealthResult>>,
 }
 
 impl SupervisedProcess {
     /// `agent` distinguishes the commands of this agent from those of another agent on this host.
     pub(crate) fn new(registration: Registration, process: Process, agent: &str) -> Self {
         let mark = Mark::new(agent, &registration.name);
+        let launch_digest = registration.spec.launch_digest();
         Self {
             registration,
             process,
@@ -107,6 +115,9 @@ impl SupervisedProcess {
             output_size: 0,
             log_is_hidden: false,
             disk_is_hidden: false,
+            launch_digest,
+            oom_kills: OomKills::default(),
+            health: None,
         }
     }
 
@@ -155,10 +166,49 @@ impl SupervisedProcess {
         parts.join("; ")
     }
 
+    /// With the schedule: a periodic process at rest waits for its next run.
+    fn scheduled(&self, state: ProcessState, next_at: UnixMillis) -> (ProcessState, UnixMillis) {
+        let next_run = self.schedule.as_ref().and_then(|schedule| schedule.next());
+        match (state, next_run) {
+            (
+                ProcessState::Stopped | ProcessState::Failed | ProcessState::Completed,
+                Some(next_run),
+            ) => (ProcessState::Scheduled, next_run),
+            _ => (state, next_at),
+        }
+    }
+
+    /// Whether its run began with a spec whose changes since take effect only at the next start.
+    fn is_restart_needed(&self, state: State) -> bool {
+        let launched_with = self.process.launch_digest();
+        let is_changed = launched_with != 0 && launched_with != self.launch_digest;
+        state == State::Running && (is_changed || self.no_hard_limits == LIMITS_FROM_NEXT_START)
+    }
+
+    /// Whether the reported health says the same, apart from its time.
+    fn has_same_health(&self) -> bool {
+        match (&self.reported.health, &self.health) {
+            (None, None) => true,
+            (Some(old), Some(new)) => (old.ok, &old.message) == (new.ok, &new.message),
+            (Some(_), None) | (None, Some(_)) => false,
+        }
+    }
+
+    /// Takes the result of a health check.
+    pub(crate) fn note_health(&mut self, result: &Result<(), String>, now: UnixMillis) {
+        self.health = Some(Box::new(HealthResult {
+            ok: result.is_ok(),
+            checked_at: now,
+            message: result.as_ref().err().cloned().unwrap_or_default(),
+        }));
+    }
+
     /// Updates the status from the machine; true when something other than usage changed.
     pub(crate) fn refresh(&mut self, now: UnixMillis) -> bool {
         let view = self.process.view();
         let (state, pid, started_at) = (view.state, view.pid, view.started_at);
+        let (process_state, next_at) = self.scheduled(view.process_state, view.next_at);
+        let restart_needed = self.is_restart_needed(state);
         // Most processes have none of these, and this is called often.
         let has_more = self.schedule.is_some()
             || !self.no_hard_limits.is_empty()
@@ -168,6 +218,12 @@ impl SupervisedProcess {
             false => view.message,
         };
         let same = state == self.reported.state
+            && process_state == self.reported.process_state
+            && next_at == self.reported.next_at
+            && self.process.restarts == self.reported.restarts
+            && self.process.last_exit == self.reported.last_exit
+            && restart_needed == self.reported.restart_needed
+            && self.has_same_health()
             && pid == self.reported.pid
             && message == self.reported.message
             && self.process.version == self.reported.version
@@ -189,6 +245,12 @@ impl SupervisedProcess {
         }
         self.reported = Status {
             state,
+            process_state,
+            next_at,
+            restarts: self.process.restarts,
+            last_exit: self.process.last_exit,
+            health: self.health.as_deref().cloned(),
+            restart_needed,
             pid,
             version: self.process.version.clone(),
             started_at,
@@ -214,8 +276,14 @@ impl SupervisedProcess {
             disk: self.reported.disk,
             net: self.reported.net,
         };
-        if reported == self.usage {
+        let checked_at = self.health.as_ref().map(|health| health.checked_at);
+        let known = self.reported.health.as_mut();
+        let is_checked = known.as_ref().map(|health| health.checked_at) != checked_at;
+        if reported == self.usage && !is_checked {
             return false;
+        }
+        if let (Some(known), Some(checked_at)) = (known, checked_at) {
+            known.checked_at = checked_at;
         }
         self.reported.cpu = self.usage.cpu;
         self.reported.mem = self.usage.mem;

@@ -20,6 +20,7 @@ mod names;
 mod namespaces;
 mod operate;
 mod pids;
+mod process_state;
 mod programs;
 mod rights;
 mod runtime;

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use model::Spec;
 use model::event::EventKind;
 use model::operation::Op;
+use model::status::Exit;
+use model::{ProcessState, Spec};
 
 use supervisor::ControlGroups;
 
@@ -156,6 +157,12 @@ fn hard_limits_are_enforced_or_reported_as_unavailable(groups: ControlGroups) {
         supervisor.events.first().map(|(_, event)| event.clone())
     });
     assert_eq!(event.kind, EventKind::ProcessExit);
-    assert!(event.reason.starts_with("killed by signal 9"), "{event:?}");
+    let said = "killed by the kernel's memory killer (out of memory) after ";
+    assert!(event.reason.starts_with(said), "{event:?}");
+    let status = supervisor.status_where("backoff", |status| {
+        status.process_state == ProcessState::Backoff
+    });
+    let last = status.last_exit.unwrap();
+    assert_eq!((last.exit, last.oom), (Exit::Signal(9), true));
     supervisor.operate(4, Op::Stop);
 }

@@ -244,6 +244,7 @@ impl HeldProcess {
             message: String::new(),
             flag: Some(u32::from(self.flag)),
             managed: Some(self.managed),
+            ..ProcessStatus::default()
         }
     }
 }

@@ -19,3 +19,4 @@ mod operations;
 mod readme;
 mod simulated_fleet;
 mod soak;
+mod states;

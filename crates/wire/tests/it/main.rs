@@ -77,8 +77,28 @@ fn ups() -> Vec<(&'static str, Up)> {
         disk: 100,
         net: 200,
         message: "fine".into(),
-        flag: None,
-        managed: None,
+        ..Default::default()
+    };
+    let detailed = ProcessStatus {
+        namespace: "gse".into(),
+        name: "proc-test".into(),
+        state: 2,
+        process_state: 4,
+        next_at_ms: 1_441_006_067_000,
+        restarts: 3,
+        last_exit: Some(wire::up::LastExitFrame {
+            code: None,
+            signal: Some(9),
+            at_ms: 1_441_006_057_000,
+            oom: true,
+        }),
+        health: Some(wire::up::HealthFrame {
+            ok: false,
+            checked_at_ms: 1_441_006_056_000,
+            message: "exited with code 1".into(),
+        }),
+        restart_needed: true,
+        ..Default::default()
     };
     let wanted = ProcessStatus {
         namespace: "gse".into(),
@@ -131,6 +151,13 @@ fn ups() -> Vec<(&'static str, Up)> {
             "up-report-wanted",
             Report {
                 statuses: vec![wanted],
+            }
+            .into(),
+        ),
+        (
+            "up-report-state",
+            Report {
+                statuses: vec![detailed],
             }
             .into(),
         ),

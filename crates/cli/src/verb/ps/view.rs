@@ -1,10 +1,13 @@
 //! The processes of a business, as its view shows them.
 
+use std::collections::BTreeMap;
+
 use api::ViewProcess;
 use model::topology::{BusinessId, namespace_of};
 use serde_json::{Value, json};
 
-use super::{Args, DEFAULT_ROWS, row_limit, state_style, value_name, watch};
+use super::{Args, DEFAULT_ROWS, row_limit, state_style, watch};
+use crate::args::value_name;
 use crate::client::{Client, Page, Path};
 use crate::colors::Style;
 use crate::failure::{Exit, Failure};
@@ -21,7 +24,7 @@ const PAGE_ROWS: usize = 100;
 pub(super) struct ViewArgs {
     /// Show the processes of this business, by its id
     #[arg(short, long, visible_alias = "business", value_name = "ID",
-        conflicts_with_all = ["namespace", "name", "state"])]
+        conflicts_with_all = ["namespace", "name", "state", "pending"])]
     pub(super) biz: Option<u32>,
     #[command(flatten)]
     selection: SelectionArgs,
@@ -31,14 +34,6 @@ pub(super) struct ViewArgs {
     /// Only those with this in the host's address or in the name of its cloud area; all must be found
     #[arg(long, value_name = "TEXT", requires = "biz")]
     search: Vec<String>,
-    /// Some of set, module, name, id, ip, separated by commas; - before one turns it round
-    #[arg(
-        long,
-        value_name = "KEYS",
-        requires = "biz",
-        allow_hyphen_values = true
-    )]
-    order: Option<String>,
     /// Which page of --limit rows (100), from 1
     #[arg(long, value_name = "N", requires = "biz", value_parser = clap::value_parser!(u32).range(1..))]
     page: Option<u32>,
@@ -87,7 +82,7 @@ fn path(args: &Args, biz: u32) -> Result<Path, Failure> {
         .maybe("managed", args.managed)
         .maybe("ip", args.host.map(|host| host.ip))
         .maybe("cloud", args.host.map(|host| host.cloud))
-        .maybe("order", view.order.as_ref());
+        .maybe("order", args.order.as_ref());
     for term in &view.search {
         path = path.query("search", term);
     }
@@ -179,15 +174,25 @@ fn status(row: &ViewProcess) -> Cell {
     }
 }
 
-/// `2 of 3 run`, and that an agent is away.
+/// `2 of 3 run, 1 failed`, and that an agent is away.
 fn instances(row: &ViewProcess) -> String {
     let running = row.instances.iter().filter(|one| one.status == "running");
     let (running, total) = (running.count(), row.instances.len());
+    let mut states: BTreeMap<&str, usize> = BTreeMap::new();
+    for one in &row.instances {
+        if !matches!(&*one.state, "" | "running" | "stopped" | "unknown") {
+            *states.entry(&one.state).or_default() += 1;
+        }
+    }
+    let states: String = states
+        .iter()
+        .map(|(state, n)| format!(", {n} {state}"))
+        .collect();
     let away = match row.instances.iter().any(|one| !one.connected) {
         true => ", agent away",
         false => "",
     };
-    format!("{running} of {total} run{away}")
+    format!("{running} of {total} run{states}{away}")
 }
 
 #[cfg(test)]
@@ -224,6 +229,14 @@ mod tests {
             wide.contains("biz2/login_7_1,biz2/login_7_2  exited"),
             "{wide}"
         );
+    }
+
+    #[test]
+    fn instances_say_what_is_wrong_with_them() {
+        let mut row = row();
+        row.instances[0].state = "unhealthy".into();
+        row.instances[1].state = "backoff".into();
+        assert_eq!(instances(&row), "1 of 2 run, 1 backoff, 1 unhealthy");
     }
 
     #[test]

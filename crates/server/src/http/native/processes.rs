@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use api::{DefinitionView, ProcessDetail, ProcessPage, ProcessView};
 use axum::extract::State;
 use axum::response::Response;
-use fleet::{Filter, Row};
-use model::{FullName, Invalid, ProcessName};
+use fleet::{Filter, OrderKey, Row, RowOrder};
+use model::{FullName, Invalid, ProcessName, ProcessState, UnixMillis};
 
 use super::ApiError;
 use super::caller::Authenticated;
@@ -25,11 +25,17 @@ fn view<'a>(row: &Row<'a>) -> ProcessView<'a> {
         agent_id: host.agent_id.map(|id| id.as_str().into()),
         labels: row.labels(),
         flag: flag_word(row.flag()).into(),
-        state: state_word(row.state()).into(),
+        state: row.process_state().as_str().into(),
+        was: row.was().map(|was| was.as_str().into()),
+        next_at: next_at(row),
+        restarts: row.restarts(),
+        last_exit: row.last_exit().map(Into::into),
+        health: row.health().map(Into::into),
+        restart_needed: row.restart_needed(),
         managed: row.managed(),
         connected: host.link.is_up(),
         message: row.message(),
-        pid: row.pid(),
+        pid: pid(row.pid()),
         version: row.version().into(),
         registered_at: row.registered_at(),
         started_at: row.started_at(),
@@ -50,11 +56,46 @@ pub(crate) fn flag_word(flag: model::Flag) -> &'static str {
     }
 }
 
-pub(crate) fn state_word(state: model::State) -> &'static str {
-    match state {
-        model::State::Unknown => "unknown",
-        model::State::Running => "running",
-        model::State::Stopped => "stopped",
+/// A pid as the native API shows it: a client that signals −1 as root ends every process of its host.
+pub(crate) fn pid(pid: i32) -> Option<i32> {
+    (pid > 0).then_some(pid)
+}
+
+/// While the agent is away, the last known time is over or not known to hold.
+fn next_at(row: &Row<'_>) -> Option<UnixMillis> {
+    row.next_at().filter(|_| row.host().link.is_up())
+}
+
+fn parse_order(text: &str) -> Result<RowOrder, Invalid> {
+    let (name, descending) = match text.strip_prefix('-') {
+        Some(name) => (name, true),
+        None => (text, false),
+    };
+    let key = match name {
+        "state" => OrderKey::State,
+        "restarts" => OrderKey::Restarts,
+        "last_exit" => OrderKey::LastExit,
+        "started" => OrderKey::Started,
+        "cpu" => OrderKey::Cpu,
+        "mem" => OrderKey::Memory,
+        other => {
+            let rule = format!(
+                "must be some of state, restarts, last_exit, started, cpu and mem, not {other:?}"
+            );
+            return Err(Invalid::new("order", rule));
+        }
+    };
+    Ok(RowOrder { key, descending })
+}
+
+fn order(params: &QueryParams) -> Result<Vec<RowOrder>, Invalid> {
+    let order = params.list("order", parse_order)?.unwrap_or_default();
+    match order.len() > fleet::MAX_ORDER_KEYS {
+        true => Err(Invalid::new(
+            "order",
+            format!("must be at most {} keys", fleet::MAX_ORDER_KEYS),
+        )),
+        false => Ok(order),
     }
 }
 
@@ -63,8 +104,13 @@ pub(crate) fn state_word(state: model::State) -> &'static str {
     ("namespace" = Option<String>, Query, description = "One or more, repeated or separated by commas"),
     ("name" = Option<String>, Query, description = "The process's name"),
     ("host" = Option<String>, Query, description = "One or more of CLOUD:IP or IP, repeated or separated by commas"),
-    ("state" = Option<String>, Query, description = "running, stopped or unknown"),
+    ("state" = Option<String>, Query, description = "One or more of running, starting, unhealthy, backoff, failed, stopped, \
+        completed, scheduled and unknown, repeated or separated by commas"),
     ("managed" = Option<bool>, Query, description = "Whether the agent keeps it as wanted"),
+    ("restart_needed" = Option<bool>, Query, description = "Whether its run began with an older spec, whose changes take effect \
+        only at the next start"),
+    ("order" = Option<String>, Query, description = "Up to three of state (what needs attention first), restarts, last_exit \
+        (when), started, cpu and mem, each with - before it for descending; by registration if not given"),
     ("start" = Option<u64>, Query, description = "The first row, from 0"),
     ("limit" = Option<u64>, Query, description = "1 to 1000, 100 if not given"),
 ), responses((status = 200, description = "A page of processes", body = ProcessPage), Refusals))]
@@ -78,11 +124,13 @@ pub(crate) async fn list(
         namespaces: params.namespaces()?,
         name: params.text("name").map(ProcessName::parse).transpose()?,
         hosts: params.hosts()?,
-        state: params.state()?,
+        states: params.list("state", ProcessState::parse)?,
         managed: params.flag("managed")?,
+        restart_needed: params.flag("restart_needed")?,
     };
+    let order = order(&params)?;
     let registry = http.control.registry();
-    let answer = registry.page(&caller, filter, start, limit, |page| {
+    let answer = registry.page(&caller, filter, &order, start, limit, |page| {
         ok(&ProcessPage {
             count: page.count,
             start,

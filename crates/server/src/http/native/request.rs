@@ -8,7 +8,7 @@ use axum::body::HttpBody;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::header;
 use axum::http::request::Parts;
-use model::{FullName, Host, Invalid, Namespace, State};
+use model::{FullName, Host, Invalid, Namespace};
 use serde::de::DeserializeOwned;
 
 use super::ApiError;
@@ -111,19 +111,6 @@ impl QueryParams {
 
     pub(crate) fn hosts(&self) -> Result<Option<Vec<Host>>, Invalid> {
         self.list("host", Host::from_str)
-    }
-
-    pub(crate) fn state(&self) -> Result<Option<State>, Invalid> {
-        match self.text("state") {
-            None => Ok(None),
-            Some("running") => Ok(Some(State::Running)),
-            Some("stopped") => Ok(Some(State::Stopped)),
-            Some("unknown") => Ok(Some(State::Unknown)),
-            Some(other) => Err(Invalid::new(
-                "state",
-                format!("must be running, stopped or unknown, not {other:?}"),
-            )),
-        }
     }
 
     pub(crate) fn flag(&self, name: &str) -> Result<Option<bool>, Invalid> {
@@ -261,7 +248,6 @@ mod tests {
             "limit: must be a whole number from 1 to 1000"
         );
         assert_eq!(error("start=-1"), "start: must be a whole number from 0");
-        assert_eq!(params("state=up").state().unwrap_err().field, "state");
         assert_eq!(
             params("managed=maybe").flag("managed").unwrap_err().field,
             "managed"

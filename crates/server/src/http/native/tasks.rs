@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use api::{Counts, TargetResult, TaskDetail, TaskList, TaskRow};
+use api::{Counts, InspectionView, TargetResult, TaskDetail, TaskList, TaskRow};
 use axum::extract::State;
 use axum::response::Response;
 use control::{TargetView, TaskView};
@@ -154,7 +154,9 @@ fn target_result(target: &TargetView) -> TargetResult<'_> {
         op: target.op.as_str().into(),
         code: outcome.map_or(Code::HANDLING.0, |outcome| outcome.code.0),
         message: outcome
-            .map_or("handling", |outcome| &outcome.message)
+            .map_or("handling", |outcome| {
+                outcome.headline.as_ref().unwrap_or(&outcome.message)
+            })
             .into(),
         ended_at: outcome.map(|outcome| outcome.ended_at),
         managed: outcome.and_then(|outcome| outcome.managed),
@@ -165,6 +167,6 @@ fn target_result(target: &TargetView) -> TargetResult<'_> {
         output: ran.map(|ran| ran.output.as_str().into()),
         instance: outcome
             .and_then(|outcome| outcome.instance.as_deref())
-            .map(Cow::Borrowed),
+            .map(|seen| InspectionView(Cow::Borrowed(seen))),
     }
 }

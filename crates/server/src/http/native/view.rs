@@ -11,6 +11,7 @@ use model::topology::{BkProcessId, BusinessId, ModuleId, ServiceId, SetId};
 
 use super::ApiError;
 use super::caller::Authenticated;
+use super::processes::pid;
 use super::refusals::Refusals;
 use super::request::QueryParams;
 use super::response::{fit, ok};
@@ -198,8 +199,11 @@ fn instance(instance: Instance<'_>) -> InstanceView<'_> {
         local_inst_id: instance.local_inst_id,
         inst_id: instance.inst_id,
         status: status_word(instance.status()).into(),
+        state: row.process_state().as_str().into(),
+        was: row.was().map(|was| was.as_str().into()),
+        restart_needed: row.restart_needed(),
         managed: row.managed(),
-        pid: row.pid(),
+        pid: pid(row.pid()),
         message: row.message(),
         connected: row.host().link.is_up(),
     }

@@ -21,7 +21,6 @@ use super::ApiError;
 use super::caller::AuthenticatedStream;
 use super::events::event_row;
 use super::jobs::counts as job_counts;
-use super::processes::state_word;
 use super::recheck::CredentialRecheck;
 use super::refusals::Refusals;
 use super::request::QueryParams;
@@ -176,6 +175,10 @@ fn written(happening: &ChangeEvent) -> Event {
             process,
             host,
             state,
+            next_at,
+            restarts,
+            last_exit,
+            restart_needed,
             pid,
             message,
             at,
@@ -184,8 +187,12 @@ fn written(happening: &ChangeEvent) -> Event {
             &StatusChange {
                 process: process.to_string(),
                 host: (*host).into(),
-                state: state_word(*state).into(),
-                pid: *pid,
+                state: state.as_str().into(),
+                next_at: *next_at,
+                restarts: *restarts,
+                last_exit: last_exit.map(Into::into),
+                restart_needed: *restart_needed,
+                pid: super::processes::pid(*pid),
                 message: message.as_str().into(),
                 at: *at,
             },

@@ -1,6 +1,7 @@
 //! /api/v1/processes, /hosts, /groups.
 
-use model::{State, Status};
+use model::status::{Exit, HealthResult, LastExit};
+use model::{ProcessState, State, Status, UnixMillis};
 use serde_json::{Value, json};
 
 use crate::rig::{Rig, spec};
@@ -156,6 +157,141 @@ async fn lists_are_filtered_and_paged() {
 }
 
 #[tokio::test]
+async fn a_process_shows_its_state_with_all_that_belongs_to_it() {
+    let rig = Rig::new().await;
+    let agent = rig.agent("0:10.0.0.1").await;
+    for name in ["a/p", "a/q", "a/r"] {
+        let hosts = body(json!(["10.0.0.1"]));
+        let (status, _) = rig
+            .native("POST", &format!("/processes/{name}"), hosts)
+            .await;
+        assert_eq!(status, 200);
+    }
+    let waiting = Status {
+        state: State::Stopped,
+        process_state: ProcessState::Backoff,
+        next_at: UnixMillis(1_700_000_060_000),
+        restarts: 3,
+        last_exit: Some(LastExit {
+            exit: Exit::Signal(9),
+            at: UnixMillis(1_700_000_050_000),
+            oom: true,
+        }),
+        ..Status::default()
+    };
+    agent.reports("a/p", waiting).await;
+    let pending = Status {
+        state: State::Running,
+        process_state: ProcessState::Unhealthy,
+        pid: 9,
+        health: Some(HealthResult {
+            ok: false,
+            checked_at: UnixMillis(1_700_000_040_000),
+            message: "exited with code 1".into(),
+        }),
+        restart_needed: true,
+        ..Status::default()
+    };
+    agent.reports("a/q", pending).await;
+    // An agent of an earlier version says no more than this.
+    let running = Status {
+        state: State::Running,
+        pid: 10,
+        ..Status::default()
+    };
+    agent.reports("a/r", running).await;
+    let rows = |query: &'static str| {
+        let rig = &rig;
+        async move {
+            let path = format!("/processes{query}");
+            let (status, page) = rig.native("GET", &path, Value::Null).await;
+            assert_eq!(status, 200, "{query}: {page}");
+            page["processes"].as_array().unwrap().clone()
+        }
+    };
+    let names = |rows: Vec<Value>| -> Vec<String> {
+        let names = rows
+            .iter()
+            .map(|row| row["name"].as_str().unwrap().to_owned());
+        names.collect()
+    };
+    let all = rows("").await;
+    let shown = |row: &Value, keys: &[&str]| -> Value {
+        keys.iter().map(|key| row[*key].clone()).collect()
+    };
+    let keys = [
+        "state",
+        "was",
+        "next_at",
+        "restarts",
+        "pid",
+        "restart_needed",
+    ];
+    assert_eq!(
+        shown(&all[0], &keys),
+        json!(["backoff", null, 1_700_000_060_000_i64, 3, null, false])
+    );
+    assert_eq!(
+        all[0]["last_exit"],
+        json!({"code": null, "signal": 9, "at": 1_700_000_050_000_i64, "oom": true})
+    );
+    assert_eq!(
+        shown(&all[1], &keys),
+        json!(["unhealthy", null, null, 0, 9, true])
+    );
+    assert_eq!(
+        all[1]["health"],
+        json!({"ok": false, "checked_at": 1_700_000_040_000_i64, "message": "exited with code 1"})
+    );
+    assert_eq!(
+        shown(&all[2], &keys),
+        json!(["running", null, null, 0, 10, false])
+    );
+    assert_eq!(
+        (&all[2]["last_exit"], &all[2]["health"]),
+        (&Value::Null, &Value::Null)
+    );
+    for (query, found) in [
+        ("?state=backoff", &["p"][..]),
+        ("?state=running,unhealthy", &["q", "r"]),
+        ("?state=backoff&state=running", &["p", "r"]),
+        ("?restart_needed=true", &["q"]),
+        ("?restart_needed=false", &["p", "r"]),
+        ("?order=state", &["q", "p", "r"]),
+        ("?order=-state,restarts", &["r", "p", "q"]),
+        ("?order=-restarts", &["p", "q", "r"]),
+    ] {
+        assert_eq!(names(rows(query).await), found, "{query}");
+    }
+    // The GSE dialects keep their three numbers.
+    let asked = json!({"meta": {"namespace": "a"}, "page": {"start": 0, "limit": 10}});
+    let answer = rig.esb_ok("sync_proc_status", asked).await;
+    let numbers: Vec<(i64, i64)> = answer["proc_infos"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| {
+            (
+                row["status"].as_i64().unwrap(),
+                row["pid"].as_i64().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(numbers, [(2, -1), (1, 9), (1, 10)]);
+    drop(agent);
+    assert_eq!(rows("?state=unknown").await.len(), 3, "its agent is away");
+    let all = rows("").await;
+    assert_eq!(
+        shown(&all[0], &keys[..3]),
+        json!(["unknown", "backoff", null])
+    );
+    assert_eq!(
+        shown(&all[2], &keys[..3]),
+        json!(["unknown", "running", null])
+    );
+}
+
+#[tokio::test]
 async fn bad_requests_name_their_field() {
     let rig = Rig::new().await;
     let path = "/processes/gse/web";
@@ -213,6 +349,20 @@ async fn bad_requests_name_their_field() {
         ("GET", "/processes?limit=0", Value::Null, "limit"),
         ("GET", "/processes?limit=1001", Value::Null, "limit"),
         ("GET", "/processes?state=up", Value::Null, "state"),
+        ("GET", "/processes?state=running,up", Value::Null, "state"),
+        (
+            "GET",
+            "/processes?restart_needed=maybe",
+            Value::Null,
+            "restart_needed",
+        ),
+        ("GET", "/processes?order=pid", Value::Null, "order"),
+        (
+            "GET",
+            "/processes?order=cpu,mem,state,started",
+            Value::Null,
+            "order",
+        ),
         ("GET", "/processes?host=nowhere", Value::Null, "host"),
         ("GET", "/tasks/xyz", Value::Null, "id"),
         (

@@ -94,6 +94,9 @@ pub(crate) struct World {
     /// Why every signal is refused.
     pub(crate) refuses: Option<String>,
     pub(crate) instead_of_log: String,
+    /// What every observation says about the pid file.
+    pub(crate) note: String,
+    pub(crate) misnamed_since_boot_ms: Option<u64>,
     pub(crate) sweeps: usize,
     pub(crate) killed: Vec<Run>,
     /// The exit code of stop and reload commands; unless 0, they do nothing.
@@ -134,6 +137,8 @@ impl World {
             signals: 0,
             refuses: None,
             instead_of_log: String::new(),
+            note: String::new(),
+            misnamed_since_boot_ms: None,
             sweeps: 0,
             killed: Vec::new(),
             commands_exit: 0,
@@ -303,6 +308,7 @@ impl World {
                 spool: true,
                 instead_of_log: self.instead_of_log.clone(),
             },
+            launch_digest: self.spec.launch_digest(),
         })
     }
 
@@ -403,7 +409,8 @@ impl World {
                 .map(|proc| proc.run.pid),
             starting: depth == Depth::Deep
                 && (coming || self.procs.values().any(|proc| ours(&proc))),
-            note: String::new(),
+            note: self.note.clone(),
+            misnamed_since_boot_ms: self.misnamed_since_boot_ms,
         }
     }
 
@@ -421,7 +428,7 @@ impl World {
             let Some((run, exit)) = gone else {
                 break;
             };
-            self.step(Event::Exited(run, exit, String::new()));
+            self.step(Event::Exited(run, exit.into()));
             self.revive();
         }
         let now = self.now;

@@ -92,7 +92,7 @@ impl Group {
 }
 
 /// One of the lines NAME VALUE.
-fn figure(text: &str, name: &str) -> Option<u64> {
+pub(super) fn figure(text: &str, name: &str) -> Option<u64> {
     let mut lines = text.lines().filter_map(|line| line.split_once(' '));
     let (_, value) = lines.find(|(known, _)| *known == name)?;
     value.trim().parse().ok()

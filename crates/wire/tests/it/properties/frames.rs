@@ -9,7 +9,7 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use wire::down::{GroupSet, NameRef};
-use wire::up::OpRef;
+use wire::up::{HealthFrame, LastExitFrame, OpRef};
 use wire::{
     Ack, Ask, Bye, Command, Desired, DesiredProcess, Down, EventFrame, Hello, Move, Output,
     ProcessStatus, Report, ResultFrame, Up, Welcome,
@@ -46,17 +46,34 @@ prop_compose! {
 }
 
 prop_compose! {
+    fn last_exit()(
+        (code, signal) in any::<(Option<i32>, Option<i32>)>(),
+        (at_ms, oom) in any::<(i64, bool)>(),
+    ) -> LastExitFrame {
+        LastExitFrame { code, signal, at_ms, oom }
+    }
+}
+
+prop_compose! {
+    fn health()((ok, checked_at_ms) in any::<(bool, i64)>(), message in text()) -> HealthFrame {
+        HealthFrame { ok, checked_at_ms, message }
+    }
+}
+
+prop_compose! {
     fn status()(
         numbers in any::<(u32, i32, i64, i64, u32, u64, u64)>(),
         figures in (-1e9f32..1e9, -1e9f32..1e9),
         texts in [text(), text(), text(), text()],
         flag in any::<Option<u32>>(),
         managed in any::<Option<bool>>(),
+        (process_state, next_at_ms, restarts, restart_needed) in any::<(u32, i64, u32, bool)>(),
+        (last_exit, health) in (option::of(last_exit()), option::of(health())),
     ) -> ProcessStatus {
         let (state, pid, started_at_ms, reported_at_ms, fd, disk, net) = numbers;
         let [namespace, name, version, message] = texts;
         let (cpu, mem) = figures;
-        ProcessStatus { namespace, name, state, pid, version, started_at_ms, reported_at_ms, cpu, mem, fd, disk, net, message, flag, managed }
+        ProcessStatus { namespace, name, state, pid, version, started_at_ms, reported_at_ms, cpu, mem, fd, disk, net, message, flag, managed, process_state, next_at_ms, restarts, last_exit, health, restart_needed }
     }
 }
 
