@@ -32,6 +32,7 @@ pub(crate) fn observe(
             return observed;
         };
         let command = table.live(root.pid).filter(|proc| proc.run == root);
+        observed.command_lives = command.is_some();
         observed.alive_is_commands = named.is_some_and(|proc| proc.run == root);
         match (command, depth) {
             (Some(command), _) if command.name == target.proc_name => {

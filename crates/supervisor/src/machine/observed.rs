@@ -165,7 +165,9 @@ impl Process {
             (_, None) => None,
         };
         let old_is_there = work.old_run.is_some() && work.before.is_some();
-        if now < foreground_at(&cmd, cx) || (old_is_there && fresh.is_none()) {
+        let is_early = now < foreground_at(&cmd, cx);
+        // If the command has ended, its `Exited` follows and decides: it may have been the launcher of a daemon that is not up yet.
+        if is_early || !observed.command_lives || (old_is_there && fresh.is_none()) {
             work.step = Step::Command { cmd, candidate };
             self.phase = Phase::Working(work);
             return;

@@ -148,6 +148,8 @@ pub(crate) struct Observation {
     pub(crate) alive: Option<LiveRun>,
     /// That run belongs to the command under way.
     pub(crate) alive_is_commands: bool,
+    /// The command under way itself lives.
+    pub(crate) command_lives: bool,
     /// The descendant of the command under way that has the process's name.
     pub(crate) main: Option<i32>,
     /// A process that the command started lives. Only a deep observation finds it.

@@ -63,6 +63,7 @@ pub(crate) fn observe(
         observed.misnamed_since_boot_ms = misnamed(target, root, rights)?;
     }
     let command = Stat::find(root.pid)?.filter(|s| s.start == root.start && s.is_live());
+    observed.command_lives = command.is_some();
     observed.alive_is_commands = match observed.alive {
         Some(alive) if alive.run == root => true,
         Some(alive) if depth == Depth::Deep => came_from(alive.run.pid, root)?,

@@ -306,6 +306,22 @@ fn a_start_that_succeeded_while_the_agent_was_away_is_not_timed_out() {
 }
 
 #[test]
+fn a_launcher_that_ended_while_the_agent_was_away_is_not_taken_for_the_program() {
+    let mut world = world(Behaviour::Daemon {
+        late_ms: 2_500,
+        lives_ms: super::FOR_EVER,
+    });
+    world.spec.monitor_policy.start_check_secs = 0;
+    world.ask(1, Op::Start);
+    // When the agent restarts, the start check is due, the launcher has ended and its daemon is not up yet.
+    world.restart_agent_after(1_000);
+    world.pass(20_000);
+    assert_eq!(world.last().code, Code::OK, "{}", world.last().message);
+    assert_eq!(world.process.view().state, State::Running);
+    assert_eq!((world.most_programs, world.executed.len()), (1, 1));
+}
+
+#[test]
 fn an_operation_kills_the_command_of_a_recovered_attempt_before_its_own_start() {
     for op in [Op::Start, Op::Restart, Op::Manage] {
         let mut world = world(foreground());

@@ -184,6 +184,14 @@ impl World {
         self.watch();
     }
 
+    /// Kills the agent, and starts it after a while. It sees no exit code of what ended meanwhile.
+    pub(crate) fn restart_agent_after(&mut self, ms: u64) {
+        self.now += ms;
+        let now = self.now;
+        self.procs.retain(|_, proc| proc.until > now);
+        self.restart_agent();
+    }
+
     pub(crate) fn reboot(&mut self) {
         self.procs.clear();
         self.coming.clear();
@@ -401,6 +409,7 @@ impl World {
                 started_at: UnixMillis(proc.run.start as i64),
             }),
             alive_is_commands: named.is_some_and(|proc| Some(proc.run) == root),
+            command_lives: (self.procs.values()).any(|p| Some(p.run) == root && p.until > self.now),
             main: self
                 .procs
                 .values()
