@@ -4,12 +4,11 @@ use std::collections::BTreeSet;
 use std::str::FromStr;
 
 use api::{GroupList, GroupsBody, HostGroups, HostRef, ProcessView, Results};
+use model::Namespace;
 use model::group::{self, ProcessGroup, RawPool, RawProcessGroup};
-use model::{Code, Namespace};
 
-use super::Context;
+use super::{Context, register};
 use crate::client::{Client, Path};
-use crate::colors::Style;
 use crate::failure::{Exit, Failure, Kind};
 use crate::format::{clean, counted};
 use crate::table::{Cell, TextTable};
@@ -30,8 +29,6 @@ that uses most; with cpu-weight=1 or mem-weight=1 the one that uses most of its 
 
 /// How many hosts one request asks for: their names are part of its path.
 const HOSTS_A_REQUEST: usize = 100;
-/// How many failures are shown.
-const MAX_FAILURES: usize = 20;
 
 #[derive(Debug, clap::Subcommand)]
 pub enum Action {
@@ -193,25 +190,13 @@ fn groups_path(namespace: &Namespace) -> Path {
 
 fn report(context: &Context, args: &SetArgs, results: &Results<'_>) -> Result<Exit, Failure> {
     let out = &context.out;
-    let is_bad = |code: i32| code != Code::OK.0;
-    let failed: Vec<_> = results
-        .results
-        .iter()
-        .filter(|it| is_bad(it.code))
-        .collect();
+    let failed = register::failed(results);
     let exit = Exit::some_failed(!failed.is_empty());
     if out.is_json() {
         out.json(results)?;
         return Ok(exit);
     }
-    for result in failed.iter().take(MAX_FAILURES) {
-        let host = out.paint(Style::Bad, &clean(&result.host));
-        out.line(format!(
-            "{host}  failed ({}): {}",
-            result.code,
-            clean(&result.message)
-        ))?;
-    }
+    register::show_failures(out, &failed)?;
     let n_done = results.results.len() - failed.len();
     let (groups, hosts) = (counted(args.groups.len(), "group"), counted(n_done, "host"));
     if n_done > 0 {

@@ -1,6 +1,6 @@
 //! `muster register`: describes a process and names its hosts.
 
-use api::Results;
+use api::{HostResult, Results};
 use model::{Code, FullName};
 
 use super::Context;
@@ -113,27 +113,13 @@ pub(super) fn report(
     name: &FullName,
     results: &Results,
 ) -> Result<Exit, Failure> {
-    let failed: Vec<_> = results
-        .results
-        .iter()
-        .filter(|r| r.code != Code::OK.0)
-        .collect();
+    let failed = failed(results);
     let exit = Exit::some_failed(!failed.is_empty());
     if out.is_json() {
         out.json(results)?;
         return Ok(exit);
     }
-    for result in failed.iter().take(MAX_FAILURES) {
-        let host = out.paint(Style::Bad, &clean(&result.host));
-        out.line(format!(
-            "{host}  failed ({}): {}",
-            result.code,
-            clean(&result.message)
-        ))?;
-    }
-    if failed.len() > MAX_FAILURES {
-        out.line(format!("… and {} more", count(failed.len() - MAX_FAILURES)))?;
-    }
+    show_failures(out, &failed)?;
     if failed.iter().any(|result| result.code == Code::EXISTS.0) {
         out.note(format!(
             "{name} is registered there with another spec: muster status {name} shows it, muster update replaces it"
@@ -145,4 +131,25 @@ pub(super) fn report(
         n_failed => out.line(format!("{} ok, {} failed", count(n_done), count(n_failed)))?,
     }
     Ok(exit)
+}
+
+pub(super) fn failed<'r, 'a>(results: &'r Results<'a>) -> Vec<&'r HostResult<'a>> {
+    let results = results.results.iter();
+    results.filter(|one| one.code != Code::OK.0).collect()
+}
+
+/// Shows the first failures, and how many more there are.
+pub(super) fn show_failures(out: &Out, failed: &[&HostResult<'_>]) -> Result<(), Failure> {
+    for result in failed.iter().take(MAX_FAILURES) {
+        let host = out.paint(Style::Bad, &clean(&result.host));
+        out.line(format!(
+            "{host}  failed ({}): {}",
+            result.code,
+            clean(&result.message)
+        ))?;
+    }
+    if failed.len() > MAX_FAILURES {
+        out.line(format!("… and {} more", count(failed.len() - MAX_FAILURES)))?;
+    }
+    Ok(())
 }

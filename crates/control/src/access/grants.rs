@@ -136,8 +136,7 @@ impl Access {
                 model::access::AccessArea::Anything,
             );
             if subject.is(&caller) && !manages {
-                let message =
-                    "nobody can take the role of admin from themselves: another admin can";
+                let message = "an admin cannot give up the role: another admin can take it";
                 return Err(ControlError::Conflict(message.to_owned()));
             }
             Ok((row.changed(after.clone(), &caller, at), after))

@@ -257,7 +257,7 @@ fn a_hanging_health_command_is_killed_with_its_family(groups: ControlGroups) {
     until("the next check", || {
         (home.lines("checks") >= 2).then_some(())
     });
-    until("nobody of the first", || {
+    until("no process of the first", || {
         (home.processes() <= 4).then_some(())
     });
 }

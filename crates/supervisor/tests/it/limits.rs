@@ -74,7 +74,7 @@ fn each_limit_kills_the_whole_family_with_its_own_reason(groups: ControlGroups) 
         let said = supervisor.stopped().message;
         assert!(said.starts_with(&reason), "{said}");
         assert!(said.ends_with("; attempt 1 of 4, next in 1000 s"), "{said}");
-        until("nobody of the family", || {
+        until("no process of the family", || {
             (home.processes() == 0).then_some(())
         });
         assert_eq!(supervisor.events[0].1.report_id, 77);

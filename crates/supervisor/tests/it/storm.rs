@@ -39,7 +39,7 @@ fn pid_of(supervisor: &mut TestSupervisor, number: u32, not: i32) -> i32 {
 }
 
 fn whole(home: &Home) {
-    until("all families, and nobody else", || {
+    until("all families, and no other process", || {
         (home.processes() == MANY as usize * FAMILY).then_some(())
     });
 }

@@ -142,7 +142,7 @@ pub(crate) async fn give_to_app(
 #[utoipa::path(delete, path = "/api/v1/apps/{code}/grants", operation_id = "revoke_from_app", tag = "access",
     params(("code" = String, Path)), request_body = GrantBody,
     responses((status = 200, description = "All that it has left", body = GrantList),
-        (status = 409, description = "Nobody can take the role of admin from themselves", body = api::ErrorBody), Refusals))]
+        (status = 409, description = "An admin cannot give up the role: another admin can take it", body = api::ErrorBody), Refusals))]
 pub(crate) async fn take_from_app(
     State(http): State<HttpState>,
     caller: Authenticated,
@@ -169,7 +169,7 @@ pub(crate) async fn give_to_user(
 #[utoipa::path(delete, path = "/api/v1/users/{name}/grants", operation_id = "revoke_from_user", tag = "access",
     params(("name" = String, Path)), request_body = GrantBody,
     responses((status = 200, description = "All that they have left", body = GrantList),
-        (status = 409, description = "Nobody can take the role of admin from themselves", body = api::ErrorBody), Refusals))]
+        (status = 409, description = "An admin cannot give up the role: another admin can take it", body = api::ErrorBody), Refusals))]
 pub(crate) async fn take_from_user(
     State(http): State<HttpState>,
     caller: Authenticated,
