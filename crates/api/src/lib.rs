@@ -52,7 +52,7 @@ pub use job::{
 pub use login::{LoggedIn, LoginBody};
 pub use operate::{OperateBody, Operated, OperationsBody};
 pub use process::{
-    DefinitionView, HealthView, HostResult, HostsBody, LastExitView, ProcessDetail, ProcessPage,
+    DefinitionView, HealthView, HostResult, HostsBody, LastExitView, NameList, ProcessDetail, ProcessPage,
     ProcessView, RegisterBody, Results, SpecBody,
 };
 pub use replica::{Draining, ReplicaList, ReplicaRow};

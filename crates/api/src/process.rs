@@ -14,6 +14,14 @@ use crate::schemas::{HostSchema, SpecSchema};
 use crate::{HostRef, HostText, Rows};
 
 responses! {
+    /// What names begin with a text, for completion.
+    pub struct NameList {
+        /// `namespace/name` of processes, sorted, each once for all its hosts.
+        pub names: Vec<String>,
+        /// Namespaces with processes, sorted.
+        pub namespaces: Vec<String>,
+    }
+
     /// Part of a list, and how long the whole is.
     pub struct ProcessPage<'a> {
         pub count: u64,

@@ -3,8 +3,8 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::config::SOURCES;
-use crate::failure::EXIT_CODES;
-use crate::out::Format;
+use crate::failure::{EXIT_CODES, Failure};
+use crate::out::{Format, Out};
 use crate::verb::{
     agent, app, audit, completions, diff, drain, events, expression, group, hosts, job, logs,
     operate, ps, register, replicas, server, status, store, task, template, token, topology,
@@ -186,4 +186,30 @@ pub fn value_name(value: impl ValueEnum) -> String {
     let name = value.to_possible_value();
     name.map(|name| name.get_name().to_owned())
         .unwrap_or_default()
+}
+
+impl Verb {
+    /// Refuses an output format that the verb has no use for.
+    pub fn check(&self, out: &Out) -> Result<(), Failure> {
+        let is_list = matches!(
+            self,
+            Self::Ps(_)
+                | Self::Hosts(_)
+                | Self::Task(_)
+                | Self::Group(_)
+                | Self::Topology(_)
+                | Self::Job(_)
+                | Self::Template(_)
+                | Self::App(_)
+                | Self::Token(_)
+                | Self::User(_)
+                | Self::Webhook(_)
+                | Self::Replicas(_)
+        );
+        match out.is_names() && !is_list {
+            true => Err(Failure::usage("-o name is for verbs that list something")
+                .advise("muster ps -o name lists the names of processes")),
+            false => Ok(()),
+        }
+    }
 }

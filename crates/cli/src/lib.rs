@@ -16,6 +16,7 @@ pub mod account;
 pub mod args;
 pub mod client;
 pub mod colors;
+pub mod completion;
 pub mod config;
 pub mod confirm;
 pub mod definition;
@@ -40,9 +41,13 @@ use verb::Context;
 
 /// The whole of `muster`.
 pub fn main() -> ExitCode {
+    clap_complete::CompleteEnv::with_factory(completion::command)
+        .var(completion::VARIABLE)
+        .complete();
     let Cli { global, verb } = Cli::parse();
     let context = Context::new(global);
-    match run(&context, verb) {
+    let result = verb.check(&context.out).and_then(|()| run(&context, verb));
+    match result {
         Ok(exit) => exit.into(),
         Err(failure) => {
             context.out.error(&failure);

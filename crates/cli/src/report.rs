@@ -108,7 +108,7 @@ pub fn report(
     strictness: Strictness,
 ) -> Result<Exit, Failure> {
     let all = task_path(&task.id);
-    if out.is_json() {
+    if out.is_document() {
         let results = client.pages::<Value>(&all, "results", None)?.rows;
         return report_json(out, task, strictness, &results);
     }
@@ -158,7 +158,7 @@ fn report_json(
         strictness,
         results.iter().map(|row| code(row).unwrap_or(-1)),
     );
-    out.json(&json!({
+    out.document(&json!({
         "id": task.id,
         "state": task.state,
         "created_at": task.created_at,

@@ -44,7 +44,7 @@ pub use error::{ControlError, CredentialFault};
 pub use events::{EventFilter, EventView, Events};
 pub use jobs::{JobView, Jobs, NewJob, solutions};
 pub use operations::{Operate, OperateSpec, Operations, TargetView, TaskView};
-pub use registry::{Groups, Mode, Registration, Registry, Statuses};
+pub use registry::{Groups, Mode, ProcessNames, Registration, Registry, Statuses};
 pub use replicas::{ReplicaView, Replicas};
 pub use sessions::{
     AnswerStream, Comparison, DesiredState, FileOnHost, HeldView, LogsOf, Refused, Session,

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::Definition;
-use super::flags::AutoTypeArg;
+use super::flags::{AutoTypeArg, parse_secs, parse_size};
 use crate::failure::Failure;
 use crate::input::read_text;
 use crate::target::parse_host;
@@ -30,6 +30,34 @@ const SECTIONS: [&str; 8] = [
     "warn_report_policy",
     "configmap",
     "runtime",
+];
+
+/// Fields that a file may write with a unit, such as `memory_max = "100M"` and `op_timeout = "2m"`.
+type UnitFields = (
+    &'static str,
+    &'static [&'static str],
+    fn(&str) -> Result<i64, String>,
+);
+const TIMES: &[&str] = &[
+    "start_check_secs",
+    "stop_check_secs",
+    "start_interval",
+    "op_timeout",
+];
+const UNITS: &[UnitFields] = &[
+    ("monitor_policy", TIMES, parse_secs),
+    ("alive_monitor_policy", TIMES, parse_secs),
+    (
+        "runtime",
+        &[
+            "memory_max",
+            "core",
+            "log_bytes_max",
+            "net_max",
+            "log_max_bytes",
+        ],
+        parse_size,
+    ),
 ];
 
 /// Reads one definition; `-` is standard input.
@@ -198,6 +226,20 @@ fn spec_of(mut spec: Map<String, Value>) -> Result<RawSpec, String> {
             && let Ok(named) = AutoTypeArg::from_str(word, true)
         {
             *value = named.number().into();
+        }
+    }
+    for (section, keys, parse) in UNITS {
+        let Some(Value::Object(fields)) = spec.get_mut(*section) else {
+            continue;
+        };
+        for key in *keys {
+            let Some(value) = fields.get_mut(*key) else {
+                continue;
+            };
+            if let Some(text) = value.as_str().filter(|text| !text.trim().is_empty()) {
+                let number = parse(text).map_err(|rule| format!("spec.{section}.{key}: {rule}"))?;
+                *value = number.into();
+            }
         }
     }
     // Section by section, so that an error can say where it is.

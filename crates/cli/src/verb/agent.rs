@@ -78,7 +78,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     if let Some(parent) = args.exit_with_parent {
         exit_with(parent)?;
     }
-    if args.agent.print_config && context.out.is_json() {
+    if args.agent.print_config && context.out.is_document() {
         let config = AgentConfig::resolve(&args.agent, environment)?;
         let table = config.to_toml().parse().map_err(|e| {
             Failure::new(

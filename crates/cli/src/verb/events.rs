@@ -203,8 +203,8 @@ impl Follower<'_> {
         }
         let row = event_row(&event);
         self.last = self.last.max(Some(row.at.0));
-        match self.out.is_json() {
-            true => self.out.json_line(&event)?,
+        match self.out.is_document() {
+            true => self.out.stream_document(&event)?,
             false => self.out.line(sentence(self.out, &row))?,
         }
         self.shown.push_back(event);

@@ -22,7 +22,7 @@ pub struct Args {
     #[command(flatten)]
     pub targets: TargetArgs,
     /// Register this definition first, as update does, on its hosts unless others are named; - reads standard input
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE")]
     pub file: Option<String>,
     /// Print the task's id and do not wait for its end
     #[arg(long)]
@@ -88,8 +88,8 @@ pub fn run(context: &Context, op: Op, args: &Args) -> Result<Exit, Failure> {
         .map_err(|failure| target::not_registered(failure, &args.name))?;
     let out = &context.out;
     if args.no_wait {
-        match out.is_json() {
-            true => out.json(&task)?,
+        match out.is_document() {
+            true => out.document(&task)?,
             false => out.line(&task.task_id)?,
         }
         return Ok(Exit::Ok);

@@ -22,9 +22,9 @@ Examples:
       --pid-path /run/nginx.pid --user root --start ./sbin/nginx \\
       --reload './sbin/nginx -s reload' --label tier=front
   From a file, for every host of a list:
-    muster register -f nginx.toml --host @hosts.txt
+    muster register --file nginx.toml --host @hosts.txt
   The body of a GSE register_proc_info call:
-    muster register -f body.json
+    muster register --file body.json
 
 A file in TOML (the same keys in JSON):
   namespace = \"web\"
@@ -50,7 +50,7 @@ pub struct Args {
     #[arg(value_name = "NAMESPACE/NAME")]
     pub name: Option<FullName>,
     /// A definition in TOML or JSON; - reads standard input
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE")]
     pub file: Option<String>,
     #[command(flatten)]
     pub hosts: HostArgs,
@@ -115,8 +115,8 @@ pub(super) fn report(
 ) -> Result<Exit, Failure> {
     let failed = failed(results);
     let exit = Exit::some_failed(!failed.is_empty());
-    if out.is_json() {
-        out.json(results)?;
+    if out.is_document() {
+        out.document(results)?;
         return Ok(exit);
     }
     show_failures(out, &failed)?;

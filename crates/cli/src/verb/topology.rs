@@ -141,7 +141,7 @@ fn import(context: &Context, args: &ImportArgs) -> Result<Exit, Failure> {
         let gone = planned.iter().map(|one| &one.difference);
         let gone: u32 = gone.map(|one| one.processes.gone + one.vanished).sum();
         if gone > 0 {
-            if !context.out.is_json() {
+            if !context.out.is_document() {
                 show(context, &planned, Import::DryRun)?;
                 is_shown = true;
             }
@@ -172,12 +172,12 @@ fn put(
 
 fn show(context: &Context, changed: &[Changed], import: Import) -> Result<Exit, Failure> {
     let out = &context.out;
-    if out.is_json() {
+    if out.is_document() {
         let businesses: Vec<Value> = changed
             .iter()
             .map(|one| json!({"id": one.id, "difference": one.response}))
             .collect();
-        out.json(&json!({"dry_run": import == Import::DryRun, "businesses": businesses}))?;
+        out.document(&json!({"dry_run": import == Import::DryRun, "businesses": businesses}))?;
         return Ok(exit_of(changed));
     }
     for one in changed {
@@ -195,8 +195,8 @@ fn export(context: &Context, business: u32, yaml: bool) -> Result<Exit, Failure>
     let client = context.client()?;
     let document = client.get(&topology_path(business)).map_err(no_business)?;
     let out = &context.out;
-    match out.is_json() && !yaml {
-        true => out.json(&document)?,
+    match out.is_document() && !yaml {
+        true => out.document(&document)?,
         false => out.text(&file::to_yaml(&document)?)?,
     }
     Ok(Exit::Ok)

@@ -52,7 +52,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     } else if let Some(absent) = few_or_many(&absent) {
         out.note(format!("{name} was not registered on {absent}"));
     }
-    match (out.is_json(), shown.is_empty()) {
+    match (out.is_document(), shown.is_empty()) {
         (true, _) => register::report(out, "forgot", name, &results),
         (false, true) => Ok(Exit::Ok),
         (false, false) => {

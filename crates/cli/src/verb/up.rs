@@ -76,8 +76,8 @@ async fn stay_up(out: &Out, config: UpConfig) -> Result<Exit, Failure> {
         }
         is_connected = connected(&running) => is_connected,
     };
-    match out.is_json() {
-        true => out.json_line(&json!({
+    match out.is_document() {
+        true => out.stream_document(&json!({
             "url": running.url,
             "agents": reachable(running.agents),
             "data": config.server.server.data,
@@ -152,7 +152,7 @@ async fn shut_down(
         ),
     };
     let text = format!("server and agent stopped; {left}");
-    match out.is_json() {
+    match out.is_document() {
         true => out.note(text),
         false => out.success(format!("\n{text}"))?,
     }

@@ -15,9 +15,9 @@ Examples:
   Change one thing, everywhere:
     muster update web/nginx --all --mem 20
   Replace the whole definition by a file, on the hosts that it names:
-    muster update -f nginx.toml
+    muster update --file nginx.toml
   The same on every host that has the process already:
-    muster update -f nginx.toml --all
+    muster update --file nginx.toml --all
 
 Without a file, what is registered stays but for the flags. A running process is not
 touched: the new spec counts from its next start.";
@@ -28,7 +28,7 @@ pub struct Args {
     #[arg(value_name = "NAMESPACE/NAME")]
     pub name: Option<FullName>,
     /// A definition in TOML or JSON; - reads standard input
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE")]
     pub file: Option<String>,
     #[command(flatten)]
     pub targets: TargetArgs,
@@ -44,7 +44,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     };
     if from_file.is_none() && args.spec.is_empty() {
         return Err(Failure::usage("nothing to change")
-            .advise("give a file with -f FILE, or the flags to change; see muster update --help"));
+            .advise("give a file with --file FILE, or the flags to change; see muster update --help"));
     }
     let named = args.targets.hosts.read()?;
     let client = context.client()?;
@@ -93,7 +93,7 @@ fn registered(client: &Client, name: &FullName) -> Result<Definition, Failure> {
             counted(several.len(), "different definition")
         ))
         .advise(format!(
-            "give the whole definition with -f FILE; muster status {name} shows them"
+            "give the whole definition with --file FILE; muster status {name} shows them"
         ))),
     }
 }

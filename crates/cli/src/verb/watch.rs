@@ -56,8 +56,8 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
 }
 
 fn show(out: &Out, change: &ChangeEvent) -> Result<(), Failure> {
-    match out.is_json() {
-        true => out.json_line(&json!({"event": change.kind, "data": change.data})),
+    match out.is_document() {
+        true => out.stream_document(&json!({"event": change.kind, "data": change.data})),
         false => out.line(sentence(out, change)),
     }
 }

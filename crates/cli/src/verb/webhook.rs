@@ -128,8 +128,8 @@ fn test(context: &Context, id: &str) -> Result<Exit, Failure> {
     let out = &context.out;
     let path = WEBHOOKS.path().join(id).join("test");
     let test: WebhookTest = context.client()?.post(&path, &json!({}))?;
-    if out.is_json() {
-        out.json(&test)?;
+    if out.is_document() {
+        out.document(&test)?;
         return Ok(Exit::some_failed(!test.delivered));
     }
     if !test.delivered {

@@ -99,7 +99,7 @@ fn a_file_names_hosts_and_spec() {
     let server = ending(vec![result(1, 0, "success")], 0);
     let file = "hosts = ['10.0.0.7']\n[spec.identity]\nproc_name = 'x'\nsetup_path = '/x'\npid_path = '/x/pid'\n\
         user = 'root'\n[spec.control]\nstart_cmd = './x'\n[spec.runtime]\numask = '027'\n";
-    let ran = muster(&["start", "web/new", "-f", "d.toml"])
+    let ran = muster(&["start", "web/new", "--file", "d.toml"])
         .in_home()
         .file("d.toml", file)
         .to(&server.url)

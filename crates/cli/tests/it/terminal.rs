@@ -1,5 +1,6 @@
 //! Output on a terminal: control characters in foreign text are escaped. Each test has a terminal of its own.
 
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::json;
@@ -12,13 +13,18 @@ const HOSTILE: &str = "one\u{1b}]0;owned\u{7}\u{1b}[2J\rtwo\u{202e}x\u{9b}31m";
 fn on_terminal(url: &str, args: &str) -> String {
     let home = tempfile::tempdir().unwrap();
     let command = format!("stty -opost; {} {args}", env!("CARGO_BIN_EXE_muster"));
+    terminal(url, home.path(), &command)
+}
+
+/// What a shell command writes to its terminal.
+fn terminal(url: &str, home: &Path, command: &str) -> String {
     let output = Command::new("script")
-        .args(["--quiet", "--return", "--command", &command, "/dev/null"])
+        .args(["--quiet", "--return", "--command", command, "/dev/null"])
         .env_clear()
         .env("PATH", std::env::var_os("PATH").unwrap_or_default())
         .env("SHELL", "/bin/sh")
-        .env("HOME", home.path())
-        .env("MUSTER_DATA", home.path())
+        .env("HOME", home)
+        .env("MUSTER_DATA", home)
         .env("MUSTER_URL", url)
         .env("MUSTER_APP_CODE", "test")
         .env("MUSTER_APP_SECRET", "hush")
@@ -56,6 +62,31 @@ fn logs_on_a_terminal_are_escaped() {
         shown,
         "one^[]0;owned^G^[[2J^Mtwo\\u{202e}x\\u{9b}31m\nthree\n"
     );
+}
+
+#[test]
+fn a_watched_table_is_redrawn_in_place_and_cut_to_the_height() {
+    let server = FakeServer::new(|asked| match asked.line.contains("/watch") {
+        true => status(503, json!({"error": {"code": "unavailable", "message": "later"}})),
+        false => {
+            let row = |n: usize| json!({"namespace": "web", "name": format!("p{n}"), "host": "0:10.0.0.1", "state": "running"});
+            let rows: Vec<_> = (0..30).map(row).collect();
+            ok(json!({"count": 30, "start": 0, "processes": rows}))
+        }
+    });
+    // `timeout` ends it as Ctrl-C would.
+    let home = tempfile::tempdir().unwrap();
+    let command = format!(
+        "stty -opost rows 10 cols 100; timeout --signal=INT 2 {} ps -w",
+        env!("CARGO_BIN_EXE_muster")
+    );
+    let shown = terminal(&server.url, home.path(), &command);
+    let drawn = shown.split("\u{1b}[H").nth(1).unwrap();
+    assert_eq!(drawn.matches("\u{1b}[K").count(), 10, "{drawn:?}");
+    assert!(drawn.starts_with("30 processes: 30 running   "), "{drawn:?}");
+    assert!(drawn.contains("web/p7"), "{drawn:?}");
+    assert!(!drawn.contains("web/p9"), "{drawn:?}");
+    assert!(drawn.contains("… and 23 more rows\u{1b}[K\u{1b}[J"), "{drawn:?}");
 }
 
 #[test]

@@ -1,8 +1,13 @@
-//! Runs the commands of the README and of docs/start.md: those in blocks that are marked `sh run`.
+//! Runs the commands of the README, docs/start.md and docs/tutorial.md: those in blocks that are marked `sh run`.
 
 use std::io::{BufRead, BufReader};
+use std::net::{Ipv4Addr, TcpListener};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
+use rustix::process::{Pid, Signal, kill_process_group};
+use serde_json::Value;
 use testkit::program;
 
 /// A command of a document, and whether the text says that it fails.
@@ -12,15 +17,20 @@ struct Step {
     fails: bool,
 }
 
-fn steps(document: &str) -> Vec<Step> {
+fn lines(document: &str) -> Vec<String> {
     let path = format!("{}/../../{document}", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(path).unwrap();
     let blocks = text.split("```sh run\n").skip(1);
     let lines = blocks.flat_map(|block| block.split("```").next().unwrap().lines());
-    lines
+    lines.map(str::to_owned).collect()
+}
+
+fn steps(document: &str) -> Vec<Step> {
+    lines(document)
+        .into_iter()
         .map(|line| Step {
-            line: line.to_owned(),
             fails: line.contains("# fails"),
+            line,
         })
         .collect()
 }
@@ -29,6 +39,8 @@ fn steps(document: &str) -> Vec<Step> {
 struct Installation {
     up: Child,
     data: tempfile::TempDir,
+    /// Where agents connect.
+    agents: String,
 }
 
 impl Installation {
@@ -36,6 +48,7 @@ impl Installation {
         let data = tempfile::TempDir::with_prefix("muster-readme-").unwrap();
         let mut up = Command::new(program::path("muster"))
             .args(["up", "--http", "127.0.0.1:0", "--agents", "127.0.0.1:0"])
+            .args(["-o", "json"])
             .arg("--data")
             .arg(data.path())
             .stdin(Stdio::null())
@@ -45,11 +58,11 @@ impl Installation {
         let mut lines = BufReader::new(up.stdout.take().unwrap())
             .lines()
             .map_while(Result::ok);
-        lines
-            .find(|line| line.contains("http://"))
-            .expect("up prints its address");
+        let is_up = lines.next().expect("up prints its addresses");
+        let is_up: Value = serde_json::from_str(&is_up).unwrap();
         std::thread::spawn(move || lines.for_each(drop));
-        let installation = Self { up, data };
+        let agents = is_up["agents"].as_str().unwrap().to_owned();
+        let installation = Self { up, data, agents };
         testkit::wait::until("the local agent", || {
             let hosts = installation.shell("muster hosts -o json");
             let shown = String::from_utf8_lossy(&hosts.stdout).replace(' ', "");
@@ -59,15 +72,50 @@ impl Installation {
     }
 
     fn shell(&self, line: &str) -> Output {
+        self.command(line).output().unwrap()
+    }
+
+    fn command(&self, script: &str) -> Command {
         let muster = program::path("muster");
         let path = std::env::var("PATH").unwrap();
         let path = format!("{}:{path}", muster.parent().unwrap().display());
-        Command::new("sh")
-            .args(["-c", line])
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", script])
             .env("PATH", path)
+            .env("HOME", self.data.path())
             .env("MUSTER_DATA", self.data.path())
-            .output()
-            .unwrap()
+            .env("MUSTER_SERVER", &self.agents);
+        command
+    }
+
+    /// Runs a script in a folder and a process group of its own, with its output in a file: agents that it leaves in the
+    /// background hold its output open.
+    fn script(&self, folder: &Path, script: &str) -> (bool, String, Group) {
+        let log = folder.join("output");
+        let file = std::fs::File::create(&log).unwrap();
+        let mut child = self
+            .command(script)
+            .current_dir(folder)
+            .process_group(0)
+            .stdin(Stdio::null())
+            .stdout(file.try_clone().unwrap())
+            .stderr(file)
+            .spawn()
+            .unwrap();
+        let group = Group(Pid::from_child(&child));
+        let is_ok = child.wait().unwrap().success();
+        (is_ok, std::fs::read_to_string(&log).unwrap(), group)
+    }
+}
+
+/// The processes that a script left in the background.
+struct Group(Pid);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // It is gone where nothing was left.
+        kill_process_group(self.0, Signal::KILL).ok();
     }
 }
 
@@ -75,11 +123,11 @@ impl Drop for Installation {
     /// The text need not end what it started.
     fn drop(&mut self) {
         let listed = self.shell("muster ps -o json");
-        let listed: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap_or_default();
+        let listed: Value = serde_json::from_slice(&listed.stdout).unwrap_or_default();
         for row in listed["processes"].as_array().into_iter().flatten() {
             let [namespace, name] = ["namespace", "name"].map(|key| row[key].as_str().unwrap());
             self.shell(&format!(
-                "muster stop {namespace}/{name}; muster unregister {namespace}/{name}"
+                "muster rm {namespace}/{name} --all --force --yes"
             ));
         }
         self.up.kill().unwrap();
@@ -111,4 +159,47 @@ fn the_readme_works_as_written() {
 #[test]
 fn the_start_works_as_written() {
     works_as_written("docs/start.md", 12);
+}
+
+/// The first of six ports in a row that are free on loopback.
+fn free_ports() -> u16 {
+    let is_free = |port: u16| TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok();
+    let any = || {
+        let socket = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        socket.local_addr().unwrap().port()
+    };
+    std::iter::repeat_with(any)
+        .find(|port| *port < u16::MAX - 6 && (*port..port + 6).all(is_free))
+        .unwrap()
+}
+
+#[test]
+fn the_tutorial_works_as_written() {
+    let folder = tempfile::TempDir::with_prefix("muster-tutorial-").unwrap();
+    let port = free_ports();
+    let lines = lines("docs/tutorial.md").into_iter();
+    let script: Vec<String> = lines
+        .map(|line| match line.contains("# fails") {
+            true => format!("if {line}\nthen echo 'this should have failed'; exit 1; fi"),
+            false => line,
+        })
+        .collect();
+    // The port of the text may be taken on this machine; 8083 is the third instance.
+    let script = format!("set -eu\n{}\n", script.join("\n"))
+        .replace("8080", &port.to_string())
+        .replace("8083", &(port + 3).to_string());
+    let installation = Installation::start();
+    let (is_ok, output, group) = installation.script(folder.path(), &script);
+    // Dropped in this order: processes are stopped while their agents still run.
+    let _clean_up = (installation, group);
+    let shown = format!("{script}\n--- output\n{output}");
+    assert!(is_ok, "{shown}");
+    for expected in [
+        "No module named http.servre",
+        "hello from prod, number 3",
+        "welcome from prod, number 3",
+        "signal 9",
+    ] {
+        assert!(output.contains(expected), "{expected} is missing: {shown}");
+    }
 }

@@ -208,8 +208,8 @@ fn begin(
         .map_err(|failure| refused(failure, &expression, biz))?;
     let out = &context.out;
     if args.no_wait {
-        match out.is_json() {
-            true => out.json(&created)?,
+        match out.is_document() {
+            true => out.document(&created)?,
             false => out.line(created.id)?,
         }
         return Ok(Exit::Ok);

@@ -38,7 +38,7 @@ pub(super) fn run(context: &Context, args: &ShowArgs) -> Result<Exit, Failure> {
     let client = context.client()?;
     let out = &context.out;
     let tasks = job_path(args.id).maybe("status", args.failed.then_some("failed"));
-    if out.is_json() {
+    if out.is_document() {
         return show_json(&client, out, args.id, &tasks);
     }
     let job: JobView = client.job(args.id, Duration::ZERO, None).map_err(no_job)?;
@@ -56,7 +56,7 @@ fn show_json(client: &Client, out: &Out, id: u32, tasks: &Path) -> Result<Exit, 
     let tasks = client.pages::<Value>(tasks, "tasks", None)?.rows;
     job["count"] = json!(tasks.len());
     job["tasks"] = Value::Array(tasks);
-    out.json(&job)?;
+    out.document(&job)?;
     let failed = job["counts"]["failed"].as_u64();
     Ok(Exit::some_failed(failed.is_some_and(|failed| failed > 0)))
 }
@@ -64,7 +64,7 @@ fn show_json(client: &Client, out: &Out, id: u32, tasks: &Path) -> Result<Exit, 
 /// Shows the results of a job that was followed to its end.
 pub(super) fn report(client: &Client, out: &Out, job: &JobView) -> Result<Exit, Failure> {
     let all = job_path(job.id);
-    if out.is_json() {
+    if out.is_document() {
         return show_json(client, out, job.id, &all);
     }
     let is_diff = job.action == "diff";

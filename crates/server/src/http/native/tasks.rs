@@ -52,6 +52,10 @@ pub(crate) async fn list(
         targets: summary.n_targets,
         ended: summary.n_ended,
         ok: summary.n_ok,
+        failed: summary.n_ended.saturating_sub(summary.n_ok),
+        op: summary.op.map(|op| op.as_str().into()),
+        process: summary.process,
+        processes: summary.n_processes,
     });
     Ok(ok(&TaskList {
         tasks: tasks.collect(),
@@ -164,6 +168,7 @@ fn target_result(target: &TargetView) -> TargetResult<'_> {
         exit_code,
         exit_signal,
         duration_ms: ran.map(|ran| ran.duration_ms),
+        took_ms: outcome.and_then(|outcome| outcome.took_ms),
         output: ran.map(|ran| ran.output.as_str().into()),
         instance: outcome
             .and_then(|outcome| outcome.instance.as_deref())
