@@ -63,7 +63,8 @@ fn hosts(typed: &OsStr) -> Vec<CompletionCandidate> {
         let page: HostPage = client.get_within(&path, PATIENCE).ok()?;
         // `10.0.0.1` is written more often than `0:10.0.0.1`, and means the same.
         let is_long = last.contains(':');
-        let hosts = page.hosts.iter().map(|row| row.host.to_string());
+        let hosts = page.hosts.read().ok()?;
+        let hosts = hosts.iter().map(|row| row.host.to_string());
         Some(Vec::from_iter(hosts.map(|host| {
             match host.strip_prefix("0:") {
                 Some(ip) if !is_long => ip.to_owned(),

@@ -111,6 +111,8 @@ impl Out {
         let Some(height) = height_of(&io::stdout()) else {
             return self.text(&format!("{head}\n{text}"));
         };
+        // The last line stays free, so that the shell's prompt or an error follows on a line of its own.
+        let height = height.saturating_sub(1).max(2);
         let head = cut(head, self.width.unwrap_or(80));
         let mut lines = Vec::from_iter([head.as_str()].into_iter().chain(text.lines()));
         let hidden = match lines.len() > height {
@@ -123,7 +125,7 @@ impl Out {
         }
         // From the upper left corner, each line cleared behind its end, and everything below: nothing flickers.
         let lines: Vec<_> = lines.iter().map(|line| terminal_safe::text(line)).collect();
-        let drawn = format!("\x1b[H{}\x1b[K\x1b[J", lines.join("\x1b[K\n"));
+        let drawn = format!("\x1b[H{}\x1b[K\n\x1b[J", lines.join("\x1b[K\n"));
         self.raw(drawn.as_bytes())
     }
 
@@ -321,7 +323,7 @@ fn height_of(stream: &(impl std::os::fd::AsFd + IsTerminal)) -> Option<usize> {
     let rows = rustix::termios::tcgetwinsize(stream).map_or(0, |size| size.ws_row);
     Some(match rows {
         0 => 24,
-        rows => usize::from(rows).max(2),
+        rows => usize::from(rows),
     })
 }
 

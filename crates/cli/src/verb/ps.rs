@@ -168,42 +168,43 @@ fn watch(
     read: impl Fn() -> Result<(String, TextTable), Failure>,
 ) -> Result<Exit, Failure> {
     let host = host.map(|host| host.to_string());
+    let namespace = namespace.map(str::to_owned);
     let (changed, changes) = sync_channel::<()>(1);
-    std::thread::scope(|scope| {
-        scope.spawn(move || {
-            let kinds = ["status".to_owned(), "agent".to_owned()];
-            loop {
-                if let Ok(stream) = client.watch(namespace, host.as_deref(), &kinds) {
-                    for _change in stream.map_while(Result::ok) {
-                        let _one_is_enough = changed.try_send(());
-                    }
-                }
-                std::thread::sleep(REFRESH);
-                let _one_is_enough = changed.try_send(());
-            }
-        });
-        let mut last = None;
+    let watching = Client::new(client.account().clone())?;
+    // Not joined: it waits for the next change as long as the program runs.
+    std::thread::spawn(move || {
+        let kinds = ["status".to_owned(), "agent".to_owned()];
         loop {
-            match read() {
-                Ok((summary, table)) => {
-                    let head = format!("{summary}   {} UTC, Ctrl-C ends", clock(now()));
-                    out.screen(&head, &table)?;
-                    last = Some(table);
+            if let Ok(stream) = watching.watch(namespace.as_deref(), host.as_deref(), &kinds) {
+                for _change in stream.map_while(Result::ok) {
+                    let _one_is_enough = changed.try_send(());
                 }
-                // A server that restarts is no reason to end: the last table stays, and its head says so.
-                Err(failure) if failure.kind == Kind::Unreachable => match &last {
-                    Some(table) => out.screen(&format!("{}; trying again", failure.what()), table)?,
-                    None => return Err(failure),
-                },
-                Err(failure) => return Err(failure),
             }
-            match changes.recv_timeout(REFRESH) {
-                Ok(()) => std::thread::sleep(GATHER),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return Ok(Exit::Ok),
-            }
+            std::thread::sleep(REFRESH);
+            let _one_is_enough = changed.try_send(());
         }
-    })
+    });
+    let mut last = None;
+    loop {
+        match read() {
+            Ok((summary, table)) => {
+                let head = format!("{summary}   {} UTC, Ctrl-C ends", clock(now()));
+                out.screen(&head, &table)?;
+                last = Some(table);
+            }
+            // A server that restarts is no reason to end: the last table stays, and its head says so.
+            Err(failure) if failure.kind == Kind::Unreachable => match &last {
+                Some(table) => out.screen(&format!("{}; trying again", failure.what()), table)?,
+                None => return Err(failure),
+            },
+            Err(failure) => return Err(failure),
+        }
+        match changes.recv_timeout(REFRESH) {
+            Ok(()) => std::thread::sleep(GATHER),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Ok(Exit::Ok),
+        }
+    }
 }
 
 /// The table of processes, as `status` shows it too.

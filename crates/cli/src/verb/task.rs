@@ -94,6 +94,7 @@ fn table(list: &TaskList) -> TextTable {
     let now = now();
     let mut table = TextTable::new("TASK|>AGE|OP|~PROCESS|STATE|>TARGETS|>OK|>FAILED|BY");
     for row in &list.tasks {
+        let failed = row.ended.saturating_sub(row.ok);
         let process = match row.processes {
             0 | 1 => row.process.clone(),
             several => format!("{} and {} more", row.process, count(several - 1)),
@@ -110,7 +111,7 @@ fn table(list: &TaskList) -> TextTable {
             Cell::styled(style, state),
             count(row.targets).into(),
             count(row.ok).into(),
-            Cell::styled(Style::bad_if(row.failed > 0), count(row.failed)),
+            Cell::styled(Style::bad_if(failed > 0), count(failed)),
             user_and_app(&row.user, &row.app).into(),
         ]);
     }

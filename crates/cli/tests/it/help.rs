@@ -144,7 +144,7 @@ fn names_hosts_and_businesses_are_completed_from_the_server() {
         offered(&server, &["status", "web/n"]),
         ["web/nginx", "web/napper"]
     );
-    assert_eq!(server.lines(), ["GET /api/v1/names?prefix=web/n&limit=1000"]);
+    assert_eq!(server.lines(), ["GET /api/v1/names?prefix=web%2Fn&limit=1000"]);
     assert_eq!(offered(&server, &["ps", "--namespace", "w"]), ["web", "work"]);
     assert_eq!(offered(&server, &["ps", "--host", "10"]), ["10.0.0.1"]);
     assert_eq!(offered(&server, &["ps", "--host", "7:"]), ["7:10.0.0.2"]);
@@ -191,7 +191,7 @@ fn a_wrong_command_line_ends_with_2() {
         &["register", "a/b", "--label", "novalue"],
         &["register", "a/b", "--config-file", "/x:123"],
         &["task", "12"],
-        &["-o", "yaml", "ps"],
+        &["-o", "xml", "ps"],
         &["completions", "tcsh"],
         &["watch", "--kind", "odd"],
     ] {

@@ -410,11 +410,12 @@ fn a_task_is_followed_by_its_id() {
     );
     let list = FakeServer::answering(
         200,
-        json!({"tasks": [{"id": ID, "created_at": 1, "app": "a", "user": "u", "targets": 10, "ended": 9, "ok": 8}]}),
+        json!({"tasks": [{"id": ID, "created_at": 1, "app": "a", "user": "u", "targets": 10, "ended": 9, "ok": 8,
+            "op": "stop", "process": "web/nginx", "processes": 1}]}),
     );
     let ran = run(&list, &["task", "list"]);
     assert!(
-        ran.stdout.contains("running       10   8       1  u     a"),
+        ran.stdout.contains("stop  web/nginx  running       10   8       1  u (a)"),
         "{}",
         ran.stdout
     );

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::json;
 
@@ -66,27 +67,35 @@ fn logs_on_a_terminal_are_escaped() {
 
 #[test]
 fn a_watched_table_is_redrawn_in_place_and_cut_to_the_height() {
-    let server = FakeServer::new(|asked| match asked.line.contains("/watch") {
-        true => status(503, json!({"error": {"code": "unavailable", "message": "later"}})),
-        false => {
-            let row = |n: usize| json!({"namespace": "web", "name": format!("p{n}"), "host": "0:10.0.0.1", "state": "running"});
-            let rows: Vec<_> = (0..30).map(row).collect();
-            ok(json!({"count": 30, "start": 0, "processes": rows}))
+    // The first change makes it read again; the refusal of that ends it.
+    let n_reads = AtomicUsize::new(0);
+    let server = FakeServer::new(move |asked| {
+        if asked.line.contains("/watch") {
+            return Response {
+                status: 200,
+                headers: "Content-Type: text/event-stream\r\n".into(),
+                body: "event: status\ndata: {}\n\n".into(),
+            };
         }
+        if n_reads.fetch_add(1, Ordering::Relaxed) > 0 {
+            return status(403, json!({"error": {"code": "forbidden", "message": "no more"}}));
+        }
+        let row = |n: usize| json!({"namespace": "web", "name": format!("p{n}"), "host": "0:10.0.0.1", "state": "running"});
+        let rows: Vec<_> = (0..30).map(row).collect();
+        ok(json!({"count": 30, "start": 0, "processes": rows}))
     });
-    // `timeout` ends it as Ctrl-C would.
     let home = tempfile::tempdir().unwrap();
     let command = format!(
-        "stty -opost rows 10 cols 100; timeout --signal=INT 2 {} ps -w",
+        "stty -opost rows 10 cols 100; {} ps -w",
         env!("CARGO_BIN_EXE_muster")
     );
     let shown = terminal(&server.url, home.path(), &command);
     let drawn = shown.split("\u{1b}[H").nth(1).unwrap();
-    assert_eq!(drawn.matches("\u{1b}[K").count(), 10, "{drawn:?}");
+    assert_eq!(drawn.matches("\u{1b}[K").count(), 9, "{drawn:?}");
     assert!(drawn.starts_with("30 processes: 30 running   "), "{drawn:?}");
-    assert!(drawn.contains("web/p7"), "{drawn:?}");
-    assert!(!drawn.contains("web/p9"), "{drawn:?}");
-    assert!(drawn.contains("… and 23 more rows\u{1b}[K\u{1b}[J"), "{drawn:?}");
+    assert!(drawn.contains("web/p5"), "{drawn:?}");
+    assert!(!drawn.contains("web/p6"), "{drawn:?}");
+    assert!(drawn.contains("… and 24 more rows\u{1b}[K\n\u{1b}[J"), "{drawn:?}");
 }
 
 #[test]
