@@ -52,8 +52,8 @@ pub use job::{
 pub use login::{LoggedIn, LoginBody};
 pub use operate::{OperateBody, Operated, OperationsBody};
 pub use process::{
-    DefinitionView, HealthView, HostResult, HostsBody, LastExitView, NameList, ProcessDetail, ProcessPage,
-    ProcessView, RegisterBody, Results, SpecBody,
+    DefinitionView, HealthView, HostResult, HostsBody, LastExitView, NameList, ProcessDetail,
+    ProcessPage, ProcessView, RegisterBody, Results, SpecBody,
 };
 pub use replica::{Draining, ReplicaList, ReplicaRow};
 pub use rows::Rows;

@@ -65,12 +65,12 @@ fn hosts(typed: &OsStr) -> Vec<CompletionCandidate> {
         let is_long = last.contains(':');
         let hosts = page.hosts.read().ok()?;
         let hosts = hosts.iter().map(|row| row.host.to_string());
-        Some(Vec::from_iter(hosts.map(|host| {
-            match host.strip_prefix("0:") {
+        Some(Vec::from_iter(hosts.map(
+            |host| match host.strip_prefix("0:") {
                 Some(ip) if !is_long => ip.to_owned(),
                 _ => host,
-            }
-        })))
+            },
+        )))
     })
 }
 

@@ -251,7 +251,17 @@ mod tests {
         ] {
             assert_eq!(parse_size(text), Ok(bytes), "{text}");
         }
-        for text in ["", "M", "-5M", "1.5", "1.2.3M", "5X", "5iM", "99999999999T", "9e3"] {
+        for text in [
+            "",
+            "M",
+            "-5M",
+            "1.5",
+            "1.2.3M",
+            "5X",
+            "5iM",
+            "99999999999T",
+            "9e3",
+        ] {
             assert!(parse_size(text).is_err(), "{text}");
         }
     }

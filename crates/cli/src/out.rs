@@ -202,8 +202,9 @@ impl Out {
     /// A document, in the format that was asked for.
     pub fn document(&self, value: &impl Serialize) -> Result<(), Failure> {
         if self.format == Format::Yaml {
-            let text = serde_norway::to_string(value)
-                .map_err(|e| Failure::new(Kind::Failed, format!("cannot be written as YAML: {e}")))?;
+            let text = serde_norway::to_string(value).map_err(|e| {
+                Failure::new(Kind::Failed, format!("cannot be written as YAML: {e}"))
+            })?;
             return self.text(&text);
         }
         let text = serde_json::to_string_pretty(value).map_err(not_json)?;

@@ -28,7 +28,12 @@ pub struct SpecArgs {
     #[arg(long, value_name = "PATH", help_heading = "Identity")]
     config_path: Option<String>,
     /// Where its output goes, and what counts as its disk usage
-    #[arg(long, visible_alias = "log", value_name = "PATH", help_heading = "Identity")]
+    #[arg(
+        long,
+        visible_alias = "log",
+        value_name = "PATH",
+        help_heading = "Identity"
+    )]
     log_path: Option<String>,
     /// Who it runs as [default: you]
     #[arg(long, value_name = "NAME", help_heading = "Identity")]
@@ -53,7 +58,12 @@ pub struct SpecArgs {
     #[arg(long, value_name = "COMMAND", help_heading = "Commands")]
     version_cmd: Option<String>,
     /// Succeeds while it is healthy
-    #[arg(long, visible_alias = "health", value_name = "COMMAND", help_heading = "Commands")]
+    #[arg(
+        long,
+        visible_alias = "health",
+        value_name = "COMMAND",
+        help_heading = "Commands"
+    )]
     health_cmd: Option<String>,
 
     /// At most this much processor, in percent of the whole machine; 0: no limit
@@ -100,7 +110,12 @@ pub struct SpecArgs {
     #[arg(long, value_name = "KEY", help_heading = "Environment")]
     unset_env: Vec<String>,
     /// Priority from -20 (first) to 19 (last)
-    #[arg(long, value_name = "N", allow_hyphen_values = true, help_heading = "Environment")]
+    #[arg(
+        long,
+        value_name = "N",
+        allow_hyphen_values = true,
+        help_heading = "Environment"
+    )]
     nice: Option<i64>,
     /// Permissions that its new files do not get, in octal digits
     #[arg(long, value_name = "MODE", help_heading = "Environment")]
@@ -327,7 +342,10 @@ fn environment_of(file: &str) -> Result<Vec<(String, String)>, Failure> {
         let unquoted = ['"', '\'']
             .iter()
             .find_map(|quote| value.strip_prefix(*quote)?.strip_suffix(*quote));
-        variables.push((name.trim_end().to_owned(), unquoted.unwrap_or(value).to_owned()));
+        variables.push((
+            name.trim_end().to_owned(),
+            unquoted.unwrap_or(value).to_owned(),
+        ));
     }
     Ok(variables)
 }

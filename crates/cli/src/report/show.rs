@@ -41,7 +41,11 @@ pub(super) fn targets(
             row.process.as_str().into(),
             (&*row.op).into(),
             Cell::styled(style, word),
-            row.took_ms.or(row.duration_ms).map(millis).unwrap_or_default().into(),
+            row.took_ms
+                .or(row.duration_ms)
+                .map(millis)
+                .unwrap_or_default()
+                .into(),
             first_line(&row.message).into(),
         ]);
     }

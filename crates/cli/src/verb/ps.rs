@@ -90,8 +90,10 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
         return view::run(out, &client, args, biz);
     }
     if args.state.iter().any(|state| state == UNREGISTERED) {
-        return Err(Failure::usage("only processes of a business can be unregistered")
-            .advise("muster ps --biz BIZ --state unregistered lists those of the business BIZ"));
+        return Err(
+            Failure::usage("only processes of a business can be unregistered")
+                .advise("muster ps --biz BIZ --state unregistered lists those of the business BIZ"),
+        );
     }
     let limit = row_limit(args.limit, out.is_document(), DEFAULT_ROWS);
     let path = path(args);

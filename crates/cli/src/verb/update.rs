@@ -43,8 +43,9 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
         None => register::name(args.name.as_ref(), &Definition::default())?,
     };
     if from_file.is_none() && args.spec.is_empty() {
-        return Err(Failure::usage("nothing to change")
-            .advise("give a file with --file FILE, or the flags to change; see muster update --help"));
+        return Err(Failure::usage("nothing to change").advise(
+            "give a file with --file FILE, or the flags to change; see muster update --help",
+        ));
     }
     let named = args.targets.hosts.read()?;
     let client = context.client()?;

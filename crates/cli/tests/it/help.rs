@@ -144,15 +144,22 @@ fn names_hosts_and_businesses_are_completed_from_the_server() {
         offered(&server, &["status", "web/n"]),
         ["web/nginx", "web/napper"]
     );
-    assert_eq!(server.lines(), ["GET /api/v1/names?prefix=web%2Fn&limit=1000"]);
-    assert_eq!(offered(&server, &["ps", "--namespace", "w"]), ["web", "work"]);
+    assert_eq!(
+        server.lines(),
+        ["GET /api/v1/names?prefix=web%2Fn&limit=1000"]
+    );
+    assert_eq!(
+        offered(&server, &["ps", "--namespace", "w"]),
+        ["web", "work"]
+    );
     assert_eq!(offered(&server, &["ps", "--host", "10"]), ["10.0.0.1"]);
     assert_eq!(offered(&server, &["ps", "--host", "7:"]), ["7:10.0.0.2"]);
 }
 
 #[test]
 fn nothing_is_completed_without_a_server() {
-    let server = FakeServer::new(|_| status(500, json!({"error": {"code": "internal", "message": "no"}})));
+    let server =
+        FakeServer::new(|_| status(500, json!({"error": {"code": "internal", "message": "no"}})));
     assert_eq!(offered(&server, &["status", "web/n"]), Vec::<String>::new());
 }
 

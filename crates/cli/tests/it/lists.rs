@@ -69,7 +69,11 @@ fn ps_is_a_table_for_people() {
 #[test]
 fn ps_has_formats_for_people_and_programs() {
     let ran = muster(&["ps", "-o", "name"]).to(&fleet(2).url).run();
-    assert_eq!((ran.code, ran.stdout.as_str()), (0, "web/nginx\n"), "{ran:?}");
+    assert_eq!(
+        (ran.code, ran.stdout.as_str()),
+        (0, "web/nginx\n"),
+        "{ran:?}"
+    );
     let ran = muster(&["ps", "-o", "yaml"]).to(&fleet(1).url).run();
     assert!(ran.stdout.starts_with("count: 1\nprocesses:\n"), "{ran:?}");
     let value: Value = serde_norway::from_str(&ran.stdout).unwrap();
@@ -80,7 +84,10 @@ fn ps_has_formats_for_people_and_programs() {
     assert_eq!(ran.stdout.lines().next(), ran_flag.stdout.lines().next());
     let ran = muster(&["start", "web/nginx", "-o", "name"]).run();
     assert_eq!(ran.code, 2, "{ran:?}");
-    assert!(ran.stderr.contains("-o name is for verbs that list"), "{ran:?}");
+    assert!(
+        ran.stderr.contains("-o name is for verbs that list"),
+        "{ran:?}"
+    );
 }
 
 #[test]
@@ -100,15 +107,39 @@ fn tasks_say_what_was_done_to_what_by_whom() {
     };
     assert_eq!(
         words(0),
-        ["TASK", "AGE", "OP", "PROCESS", "STATE", "TARGETS", "OK", "FAILED", "BY"]
+        [
+            "TASK", "AGE", "OP", "PROCESS", "STATE", "TARGETS", "OK", "FAILED", "BY"
+        ]
     );
     assert_eq!(
         words(1),
-        ["GSETASK:1", "restart", "web/nginx", "finished", "3", "1", "2", "ann", "(cli)"]
+        [
+            "GSETASK:1",
+            "restart",
+            "web/nginx",
+            "finished",
+            "3",
+            "1",
+            "2",
+            "ann",
+            "(cli)"
+        ]
     );
     assert_eq!(
         words(2),
-        ["GSETASK:0", "several", "a/b", "and", "3", "more", "running", "1,200", "3", "0", "cli"]
+        [
+            "GSETASK:0",
+            "several",
+            "a/b",
+            "and",
+            "3",
+            "more",
+            "running",
+            "1,200",
+            "3",
+            "0",
+            "cli"
+        ]
     );
 }
 

@@ -415,7 +415,8 @@ fn a_task_is_followed_by_its_id() {
     );
     let ran = run(&list, &["task", "list"]);
     assert!(
-        ran.stdout.contains("stop  web/nginx  running       10   8       1  u (a)"),
+        ran.stdout
+            .contains("stop  web/nginx  running       10   8       1  u (a)"),
         "{}",
         ran.stdout
     );

@@ -85,11 +85,48 @@ fn flags_become_a_whole_registration() {
 fn environment_limits_and_units_are_flags() {
     let server = accepting();
     let ran = muster(&[
-        "register", "web/nginx", "--start", "./nginx", "--env", "PORT=80", "-e", "MODE=a=b",
-        "--env-file", "env", "--memory-max", "100M", "--cpu-max", "50", "--pids-max", "64",
-        "--nofile", "65536", "--nproc", "100", "--core", "0", "--nice", "-5", "--umask", "027",
-        "--log", "/var/log/n.log", "--log-max-bytes", "1.5G", "--log-keep", "3", "--net-max", "10M",
-        "--health", "./check", "--start-check", "500s", "--op-timeout", "2m", "--interval", "7",
+        "register",
+        "web/nginx",
+        "--start",
+        "./nginx",
+        "--env",
+        "PORT=80",
+        "-e",
+        "MODE=a=b",
+        "--env-file",
+        "env",
+        "--memory-max",
+        "100M",
+        "--cpu-max",
+        "50",
+        "--pids-max",
+        "64",
+        "--nofile",
+        "65536",
+        "--nproc",
+        "100",
+        "--core",
+        "0",
+        "--nice",
+        "-5",
+        "--umask",
+        "027",
+        "--log",
+        "/var/log/n.log",
+        "--log-max-bytes",
+        "1.5G",
+        "--log-keep",
+        "3",
+        "--net-max",
+        "10M",
+        "--health",
+        "./check",
+        "--start-check",
+        "500s",
+        "--op-timeout",
+        "2m",
+        "--interval",
+        "7",
     ])
     .file(
         "env",
@@ -137,7 +174,11 @@ fn a_file_may_use_units_and_errors_name_its_field() {
         .to(&server.url)
         .run();
     assert_eq!(ran.code, 2, "{ran:?}");
-    assert!(ran.stderr.contains("spec.runtime.memory_max: \"lots\" is no size"), "{ran:?}");
+    assert!(
+        ran.stderr
+            .contains("spec.runtime.memory_max: \"lots\" is no size"),
+        "{ran:?}"
+    );
 }
 
 #[test]
@@ -396,15 +437,27 @@ fn an_update_adds_and_removes_variables_and_labels() {
         ),
     });
     let ran = muster(&[
-        "update", "web/nginx", "--all", "--env", "A=3", "--unset-env", "B", "--unset-label", "tier",
-        "--label", "c=d",
+        "update",
+        "web/nginx",
+        "--all",
+        "--env",
+        "A=3",
+        "--unset-env",
+        "B",
+        "--unset-label",
+        "tier",
+        "--label",
+        "c=d",
     ])
     .to(&server.url)
     .run();
     assert_eq!(ran.code, 0, "{ran:?}");
     let asked = server.asked();
     let body = &asked.last().unwrap().body;
-    assert_eq!(body["spec"]["runtime"], json!({"env": {"A": "3"}, "nofile": 10}));
+    assert_eq!(
+        body["spec"]["runtime"],
+        json!({"env": {"A": "3"}, "nofile": 10})
+    );
     assert_eq!(body["labels"], json!({"a": "b", "c": "d"}));
 }
 

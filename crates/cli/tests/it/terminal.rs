@@ -78,7 +78,10 @@ fn a_watched_table_is_redrawn_in_place_and_cut_to_the_height() {
             };
         }
         if n_reads.fetch_add(1, Ordering::Relaxed) > 0 {
-            return status(403, json!({"error": {"code": "forbidden", "message": "no more"}}));
+            return status(
+                403,
+                json!({"error": {"code": "forbidden", "message": "no more"}}),
+            );
         }
         let row = |n: usize| json!({"namespace": "web", "name": format!("p{n}"), "host": "0:10.0.0.1", "state": "running"});
         let rows: Vec<_> = (0..30).map(row).collect();
@@ -92,10 +95,16 @@ fn a_watched_table_is_redrawn_in_place_and_cut_to_the_height() {
     let shown = terminal(&server.url, home.path(), &command);
     let drawn = shown.split("\u{1b}[H").nth(1).unwrap();
     assert_eq!(drawn.matches("\u{1b}[K").count(), 9, "{drawn:?}");
-    assert!(drawn.starts_with("30 processes: 30 running   "), "{drawn:?}");
+    assert!(
+        drawn.starts_with("30 processes: 30 running   "),
+        "{drawn:?}"
+    );
     assert!(drawn.contains("web/p5"), "{drawn:?}");
     assert!(!drawn.contains("web/p6"), "{drawn:?}");
-    assert!(drawn.contains("… and 24 more rows\u{1b}[K\n\u{1b}[J"), "{drawn:?}");
+    assert!(
+        drawn.contains("… and 24 more rows\u{1b}[K\n\u{1b}[J"),
+        "{drawn:?}"
+    );
 }
 
 #[test]

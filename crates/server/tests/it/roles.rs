@@ -99,6 +99,7 @@ impl Operation {
             | "held_on_host"
             | "list_jobs"
             | "show_job"
+            | "list_names"
             | "list_processes"
             | "list_view"
             | "show_process"

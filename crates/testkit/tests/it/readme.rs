@@ -126,9 +126,7 @@ impl Drop for Installation {
         let listed: Value = serde_json::from_slice(&listed.stdout).unwrap_or_default();
         for row in listed["processes"].as_array().into_iter().flatten() {
             let [namespace, name] = ["namespace", "name"].map(|key| row[key].as_str().unwrap());
-            self.shell(&format!(
-                "muster rm {namespace}/{name} --all --force --yes"
-            ));
+            self.shell(&format!("muster rm {namespace}/{name} --all --force --yes"));
         }
         self.up.kill().unwrap();
         self.up.wait().unwrap();
