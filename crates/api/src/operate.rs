@@ -37,7 +37,7 @@ pub struct OperateBody {
 
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct OperationsBody {
-    #[schema(value_type = Option<Vec<OperateBody>>)]
+    #[schema(value_type = Vec<OperateBody>)]
     pub operations: Option<Vec<Object<OperateBody>>>,
 }
 
