@@ -1,9 +1,10 @@
-//! Runs the commands of the README and of docs/start.md: those in blocks that are marked `sh run`.
+//! Runs the commands of the README, docs/start.md and docs/guides/api.md: those in blocks that are marked `sh run`, and the
+//! program that is marked `python run`.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Output, Stdio};
 
-use testkit::program;
+use testkit::{precondition, program};
 
 /// A command of a document, and whether the text says that it fails.
 #[derive(Debug, PartialEq, Eq)]
@@ -12,11 +13,20 @@ struct Step {
     fails: bool,
 }
 
-fn steps(document: &str) -> Vec<Step> {
+/// The blocks of a document with this mark.
+fn blocks(document: &str, mark: &str) -> Vec<String> {
     let path = format!("{}/../../{document}", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(path).unwrap();
-    let blocks = text.split("```sh run\n").skip(1);
-    let lines = blocks.flat_map(|block| block.split("```").next().unwrap().lines());
+    let opening = format!("```{mark}\n");
+    let blocks = text.split(&opening).skip(1);
+    blocks
+        .map(|block| block.split("```").next().unwrap().to_owned())
+        .collect()
+}
+
+fn steps(document: &str) -> Vec<Step> {
+    let blocks = blocks(document, "sh run");
+    let lines = blocks.iter().flat_map(|block| block.lines());
     lines
         .map(|line| Step {
             line: line.to_owned(),
@@ -28,6 +38,7 @@ fn steps(document: &str) -> Vec<Step> {
 /// `muster up` in a folder of its own, with its agent connected.
 struct Installation {
     up: Child,
+    url: String,
     data: tempfile::TempDir,
 }
 
@@ -45,11 +56,14 @@ impl Installation {
         let mut lines = BufReader::new(up.stdout.take().unwrap())
             .lines()
             .map_while(Result::ok);
-        lines
+        let line = lines
             .find(|line| line.contains("http://"))
             .expect("up prints its address");
+        let address = line.split("http://").nth(1).unwrap();
+        let end = address.find(|c: char| c != ':' && c != '.' && !c.is_ascii_digit());
+        let url = format!("http://{}", &address[..end.unwrap_or(address.len())]);
         std::thread::spawn(move || lines.for_each(drop));
-        let installation = Self { up, data };
+        let installation = Self { up, url, data };
         testkit::wait::until("the local agent", || {
             let hosts = installation.shell("muster hosts -o json");
             let shown = String::from_utf8_lossy(&hosts.stdout).replace(' ', "");
@@ -111,4 +125,39 @@ fn the_readme_works_as_written() {
 #[test]
 fn the_start_works_as_written() {
     works_as_written("docs/start.md", 12);
+}
+
+#[test]
+fn the_first_client_of_the_guide_works_as_written() {
+    if !precondition::succeeds(&["python3", "--version"], "Python") {
+        return;
+    }
+    let guide = "docs/guides/api.md";
+    let installation = Installation::start();
+    let [step] = &steps(guide)[..] else {
+        panic!("the guide creates an app");
+    };
+    let created = installation.shell(&format!("{} -o json", step.line));
+    let created: serde_json::Value = serde_json::from_slice(&created.stdout).unwrap();
+    let [program] = &blocks(guide, "python run")[..] else {
+        panic!("the guide has one program");
+    };
+    let output = Command::new("python3")
+        .args(["-c", program])
+        .env("MUSTER_URL", &installation.url)
+        .env("TICKER_SECRET", created["secret"].as_str().unwrap())
+        .output()
+        .unwrap();
+    let shown = String::from_utf8_lossy(&output.stdout);
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{shown}{error}");
+    let lines: Vec<Vec<&str>> = shown
+        .lines()
+        .map(|line| line.split(' ').collect())
+        .collect();
+    let [started, listed] = &lines[..] else {
+        panic!("{shown}{error}");
+    };
+    assert_eq!(started[1], "0", "{shown}");
+    assert_eq!((listed[0], listed[2]), ("client", "running"), "{shown}");
 }
