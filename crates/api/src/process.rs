@@ -150,6 +150,7 @@ pub struct DefinitionView<'a> {
 }
 
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct RegisterBody {
     #[schema(value_type = Vec<HostSchema>)]
     pub hosts: Option<Vec<HostRef>>,
@@ -160,6 +161,7 @@ pub struct RegisterBody {
 }
 
 #[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct HostsBody {
     #[schema(value_type = Option<Vec<HostSchema>>)]
     pub hosts: Option<Vec<HostRef>>,

@@ -313,3 +313,29 @@ async fn examples_of_gsekit_work() {
         examples.send_all(dialect).await;
     }
 }
+
+/// A misspelt field must not mean something else: an app whose `namespaces` is misspelt would operate everything.
+#[tokio::test]
+async fn native_requests_refuse_unknown_fields() {
+    let examples = Examples::new().await;
+    let native = examples
+        .all
+        .iter()
+        .filter(|(id, _)| dialect_of(id) == "native");
+    for (id, operation) in native {
+        let mut body = operation.body.clone();
+        body["no_such_field"] = json!(1);
+        let Documented { method, path, .. } = operation;
+        let body = body.to_string();
+        let response = examples
+            .rig
+            .send(method, path, &HEADERS, body.as_bytes())
+            .await;
+        let error = response.json()["error"].clone();
+        assert_eq!(
+            (response.status, &error["field"]),
+            (400, &json!("no_such_field")),
+            "{id}: {error}"
+        );
+    }
+}
