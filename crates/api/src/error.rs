@@ -14,7 +14,8 @@ pub struct ErrorBody {
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct ErrorDetail {
     /// What kind of refusal: `invalid`, `unauthenticated`, `forbidden`, `not_found`, `wrong_method`, `conflict`,
-    /// `too_large`, `not_json`, `too_slow`, `too_fast`, `busy`, `away` (the agent that would have to answer), `unavailable` or `internal`.
+    /// `too_large`, `not_json`, `declined` (by the host), `too_slow`, `too_fast`, `busy`, `away` (the agent that would have
+    /// to answer), `unavailable` or `internal`.
     pub code: Cow<'static, str>,
     /// The field that breaks a rule, where one does.
     #[serde(skip_serializing_if = "Option::is_none")]

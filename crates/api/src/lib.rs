@@ -12,6 +12,7 @@ mod access;
 mod audit;
 mod error;
 mod event;
+pub mod examples;
 mod expression;
 mod group;
 mod held;

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 #[derive(Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 #[expect(missing_debug_implementations, reason = "it holds a password")]
 pub struct LoginBody {
     #[schema(required)]

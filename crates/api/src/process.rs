@@ -158,6 +158,7 @@ pub struct DefinitionView<'a> {
 }
 
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct RegisterBody {
     #[schema(value_type = Vec<HostSchema>)]
     pub hosts: Option<Vec<HostRef>>,
@@ -168,6 +169,7 @@ pub struct RegisterBody {
 }
 
 #[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct HostsBody {
     #[schema(value_type = Option<Vec<HostSchema>>)]
     pub hosts: Option<Vec<HostRef>>,

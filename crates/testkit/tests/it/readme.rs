@@ -1,4 +1,5 @@
-//! Runs the commands of the README, docs/start.md and docs/tutorial.md: those in blocks that are marked `sh run`.
+//! Runs the commands of the README, docs/start.md, docs/tutorial.md and docs/guides/api.md: those in blocks that are marked
+//! `sh run`, and the program that is marked `python run`.
 
 use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, TcpListener};
@@ -8,7 +9,7 @@ use std::process::{Child, Command, Output, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::Value;
-use testkit::program;
+use testkit::{precondition, program};
 
 /// A command of a document, and whether the text says that it fails.
 #[derive(Debug, PartialEq, Eq)]
@@ -17,11 +18,20 @@ struct Step {
     fails: bool,
 }
 
-fn lines(document: &str) -> Vec<String> {
+/// The blocks of a document with this mark.
+fn blocks(document: &str, mark: &str) -> Vec<String> {
     let path = format!("{}/../../{document}", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(path).unwrap();
-    let blocks = text.split("```sh run\n").skip(1);
-    let lines = blocks.flat_map(|block| block.split("```").next().unwrap().lines());
+    let opening = format!("```{mark}\n");
+    let blocks = text.split(&opening).skip(1);
+    blocks
+        .map(|block| block.split("```").next().unwrap().to_owned())
+        .collect()
+}
+
+fn lines(document: &str) -> Vec<String> {
+    let blocks = blocks(document, "sh run");
+    let lines = blocks.iter().flat_map(|block| block.lines());
     lines.map(str::to_owned).collect()
 }
 
@@ -38,6 +48,7 @@ fn steps(document: &str) -> Vec<Step> {
 /// `muster up` in a folder of its own, with its agent connected.
 struct Installation {
     up: Child,
+    url: String,
     data: tempfile::TempDir,
     /// Where agents connect.
     agents: String,
@@ -61,8 +72,13 @@ impl Installation {
         let is_up = lines.next().expect("up prints its addresses");
         let is_up: Value = serde_json::from_str(&is_up).unwrap();
         std::thread::spawn(move || lines.for_each(drop));
-        let agents = is_up["agents"].as_str().unwrap().to_owned();
-        let installation = Self { up, data, agents };
+        let [url, agents] = ["url", "agents"].map(|key| is_up[key].as_str().unwrap().to_owned());
+        let installation = Self {
+            up,
+            url,
+            data,
+            agents,
+        };
         testkit::wait::until("the local agent", || {
             let hosts = installation.shell("muster hosts -o json");
             let shown = String::from_utf8_lossy(&hosts.stdout).replace(' ', "");
@@ -200,4 +216,39 @@ fn the_tutorial_works_as_written() {
     ] {
         assert!(output.contains(expected), "{expected} is missing: {shown}");
     }
+}
+
+#[test]
+fn the_first_client_of_the_guide_works_as_written() {
+    if !precondition::succeeds(&["python3", "--version"], "Python") {
+        return;
+    }
+    let guide = "docs/guides/api.md";
+    let installation = Installation::start();
+    let [step] = &steps(guide)[..] else {
+        panic!("the guide creates an app");
+    };
+    let created = installation.shell(&format!("{} -o json", step.line));
+    let created: Value = serde_json::from_slice(&created.stdout).unwrap();
+    let [program] = &blocks(guide, "python run")[..] else {
+        panic!("the guide has one program");
+    };
+    let output = Command::new("python3")
+        .args(["-c", program])
+        .env("MUSTER_URL", &installation.url)
+        .env("TICKER_SECRET", created["secret"].as_str().unwrap())
+        .output()
+        .unwrap();
+    let shown = String::from_utf8_lossy(&output.stdout);
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{shown}{error}");
+    let lines: Vec<Vec<&str>> = shown
+        .lines()
+        .map(|line| line.split(' ').collect())
+        .collect();
+    let [started, listed] = &lines[..] else {
+        panic!("{shown}{error}");
+    };
+    assert_eq!(started[1], "0", "{shown}");
+    assert_eq!((listed[0], listed[2]), ("client", "running"), "{shown}");
 }

@@ -123,4 +123,12 @@ mod tests {
         let error = json::read::<Sample>(br#"{"hosts":["10.0.0.1",5]}"#).unwrap_err();
         assert_eq!(error.field, "hosts[1]");
     }
+
+    /// Else this would be a host of cloud area 0.
+    #[test]
+    fn a_misspelt_cloud_area_is_refused() {
+        let body = br#"{"hosts":[{"ip":"10.0.0.1","bk_cloud_id":3}]}"#;
+        let error = json::read::<Sample>(body).unwrap_err();
+        assert_eq!(error.field, "hosts[0].bk_cloud_id");
+    }
 }

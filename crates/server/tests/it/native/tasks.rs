@@ -175,3 +175,14 @@ async fn an_unknown_task_is_not_found() {
         (404, &json!("not_found"))
     );
 }
+
+#[tokio::test]
+async fn an_operation_on_one_process_names_it_in_the_path_alone() {
+    let rig = Rig::new().await;
+    let body = json!({"op": "start", "hosts": ["10.0.0.1"], "process": "gse/other"});
+    let (status, answer) = rig.native("POST", "/processes/gse/web/operate", body).await;
+    assert_eq!(
+        (status, &answer["error"]["field"]),
+        (400, &json!("process"))
+    );
+}
