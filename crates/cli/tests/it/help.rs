@@ -7,13 +7,16 @@ use clap::CommandFactory;
 
 use crate::command::muster;
 
-const VERBS: [&str; 35] = [
+const VERBS: [&str; 38] = [
     "up",
     "server",
     "agent",
     "register",
     "update",
     "unregister",
+    "rm",
+    "export",
+    "edit",
     "start",
     "stop",
     "restart",

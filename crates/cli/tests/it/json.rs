@@ -65,13 +65,13 @@ fn every_verb_prints_one_document() {
         "app list",
         "app create ci",
         "app create ci --secret-stdin",
-        "app delete ci",
+        "app delete ci --yes",
         "token list",
         "token create --expires-in 1h",
-        "token delete t1",
+        "token delete t1 --yes",
         "user list",
         "user create alice --password-stdin",
-        "user delete alice",
+        "user delete alice --yes",
         "audit",
         "completions bash",
         "up --print-config",
@@ -100,15 +100,15 @@ fn created_and_deleted_rows_use_the_field_names_of_lists() {
         ran.json()
     };
     assert_eq!(
-        json("app delete ci"),
+        json("app delete ci --yes"),
         json!({"code": "ci", "deleted": true})
     );
     assert_eq!(
-        json("token delete t1"),
+        json("token delete t1 --yes"),
         json!({"id": "t1", "deleted": true})
     );
     assert_eq!(
-        json("user delete alice"),
+        json("user delete alice --yes"),
         json!({"name": "alice", "deleted": true})
     );
     assert_eq!(

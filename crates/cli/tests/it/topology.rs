@@ -123,7 +123,9 @@ fn a_business_that_is_not_there_is_said_with_what_to_do() {
     let said = json!({"error": {"code": "not_found", "message": "business 9 is not known"}});
     for verb in ["export", "refresh", "remove"] {
         let server = FakeServer::answering(404, said.clone());
-        let ran = muster(&["topology", verb, "9"]).to(&server.url).run();
+        let yes = Vec::from_iter((verb == "remove").then_some("--yes"));
+        let args = [&["topology", verb, "9"], &yes[..]].concat();
+        let ran = muster(&args).to(&server.url).run();
         assert_eq!(ran.code, 4, "{ran:?}");
         assert!(
             ran.stderr

@@ -78,9 +78,7 @@ impl Drop for Installation {
         let listed: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap_or_default();
         for row in listed["processes"].as_array().into_iter().flatten() {
             let [namespace, name] = ["namespace", "name"].map(|key| row[key].as_str().unwrap());
-            self.shell(&format!(
-                "muster stop {namespace}/{name}; muster unregister {namespace}/{name}"
-            ));
+            self.shell(&format!("muster rm {namespace}/{name} --yes --force"));
         }
         self.up.kill().unwrap();
         self.up.wait().unwrap();
