@@ -29,10 +29,11 @@ fn answer(asked: &Request) -> crate::fake_server::Response {
         }
         ("GET", "tasks") if path.contains("GSETASK") => ok(
             json!({"id": TASK, "state": "finished", "counts": {"total": 1, "ended": 1, "ok": 1},
-            "count": 1, "results": [{"host": "0:10.0.0.1", "op": "start", "code": 0}]}),
+            "count": 1, "results": [{"process": "web/nginx", "host": "0:10.0.0.1", "op": "start", "code": 0}]}),
         ),
         ("GET", "processes") => ok(
-            json!({"count": 1, "processes": [{"host": "0:10.0.0.1"}], "definitions": [{"spec": spec, "hosts": 1}]}),
+            json!({"count": 1, "processes": [{"namespace": "web", "name": "nginx", "host": "0:10.0.0.1"}],
+                "definitions": [{"spec": spec, "hosts": 1}]}),
         ),
         ("GET", kind) => ok(json!({"count": 1, kind: [{"host": "0:10.0.0.1"}]})),
         _ => status(404, Value::Null),
@@ -45,8 +46,14 @@ fn every_verb_prints_one_document() {
     for line in [
         "register web/nginx --host 10.0.0.1 --start ./start",
         "update web/nginx --all --mem 20",
-        "unregister web/nginx --all",
-        "unregister web/nginx --host 10.0.0.2",
+        "unregister web/nginx --all --yes",
+        "unregister web/nginx --host 10.0.0.2 --yes",
+        "unregister */* --yes",
+        "rm web/nginx --yes",
+        "rm web/nginx --dry-run",
+        "export web/nginx",
+        "start web/nginx --dry-run",
+        "status */*",
         "start web/nginx",
         "stop web/nginx --all",
         "restart web/nginx --no-wait",

@@ -303,7 +303,9 @@ fn what_is_exported_can_be_sent_back_unchanged() {
         let document = json.json();
         let found = document["processes"].as_array().map_or(1, Vec::len);
         assert_eq!(found, n_definitions, "{document}");
+        let file = file.with_extension("json");
         std::fs::write(&file, json.stdout).unwrap();
+        let path = file.to_str().unwrap();
         let ran = muster(&cluster, &["update", "-f", path, "-o", "json"]).fine();
         assert!(!ran.stdout.contains("\"changed\": true"), "{ran:?}");
         assert_eq!(muster(&cluster, &["export", name]).fine().stdout, text);
@@ -369,7 +371,7 @@ fn a_definition_is_edited_and_a_wrong_text_is_not_lost() {
     // The wrong text comes back with the reason on top, and is kept when the user gives up.
     for (script, why) in [
         (
-            "echo 'odd = 1' | cat - \"$1\" > \"$1.new\"; grep -q ^odd \"$1\" || mv \"$1.new\" \"$1\"",
+            "grep -q ^odd \"$1\" || sed -i '1i odd = 1' \"$1\"",
             "odd: is no key",
         ),
         (
@@ -581,6 +583,7 @@ fn a_topology_file_takes_everything_of_a_spec_and_a_business_has_a_name() {
         .env("MUSTER_USER", "tester")
         .output()
         .unwrap();
+    assert!(ran.status.success(), "{pasted}: {ran:?}");
     let listed: Value = serde_json::from_slice(&ran.stdout).unwrap();
     assert_eq!(listed["count"], 1, "{expression}");
 
