@@ -60,7 +60,8 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     let names = args.names.find_names(&client)?;
     if out.is_json() {
         let each = names.iter().map(|name| document(&client, name, args.host));
-        out.json(&each.collect::<Result<Vec<Value>, _>>()?)?;
+        let each = each.collect::<Result<Vec<Value>, _>>()?;
+        out.json(&json!({ "processes": each }))?;
         return Ok(Exit::Ok);
     }
     for (index, name) in names.iter().enumerate() {
