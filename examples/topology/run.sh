@@ -80,7 +80,7 @@ run template create login.conf --biz 2 --path "$work/app/etc/login_\${LocalInstI
     --owner "$(id -un)" --group "$(id -gn)" --text "$here/login.mako"
 run template bind login.conf --biz 2 --process login
 run template preview login.conf --biz 2 --process login --instance 2
-run job release --biz 2 --process login --then restart
+run job release --biz 2 --process login --then restart --yes
 run template files --biz 2 --process login
 cat "$work/app/etc/login_2.conf"
 run job diff --biz 2 --process login

@@ -40,6 +40,8 @@ responses! {
         pub agent_id: Option<Cow<'a, str>>,
         #[schema(value_type = BTreeMap<String, String>)]
         pub labels: Cow<'a, Labels>,
+        /// The `id` of its definition; hosts with the same one are registered alike.
+        pub definition: u32,
         /// What is wanted: `running` or `stopped`.
         pub flag: Cow<'a, str>,
         /// What is: `running`, `starting`, `unhealthy`, `backoff`, `failed`, `stopped`, `completed`, `scheduled`, or
@@ -146,6 +148,10 @@ impl From<HealthResult> for HealthView<'_> {
 /// A spec with its labels, and how many hosts use it.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct DefinitionView<'a> {
+    /// By which the rows of processes name it. A changed definition has another id.
+    #[schema(required)]
+    #[serde(default)]
+    pub id: u32,
     #[schema(value_type = SpecSchema)]
     #[serde(serialize_with = "model::spec::serialize_as_request")]
     pub spec: Cow<'a, Spec>,
@@ -188,6 +194,8 @@ responses! {
         /// 0, or why not: 850 registered differently already, 117 no such agent, 1000400 not a host.
         pub code: i32,
         pub message: Cow<'a, str>,
+        /// Whether anything is different now: false where it was so already.
+        pub changed: bool,
     }
 }
 

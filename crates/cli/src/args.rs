@@ -1,14 +1,16 @@
 //! The command line as a whole: the flags that every verb takes, and the list of verbs.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use model::Op;
 
 use crate::config::SOURCES;
+use crate::confirm::WHEN;
 use crate::failure::{EXIT_CODES, Failure};
 use crate::out::{Format, Out};
 use crate::verb::{
-    agent, app, audit, completions, diff, drain, events, expression, group, hosts, job, logs,
-    operate, ps, register, replicas, server, status, store, task, template, token, topology,
-    unregister, up, update, user, watch, webhook,
+    agent, app, audit, completions, diff, drain, edit, events, export, expression, group, hosts,
+    job, logs, operate, ps, register, replicas, rm, server, status, store, task, template, token,
+    topology, unregister, up, update, user, watch, webhook,
 };
 
 const EXAMPLES: &str = "\
@@ -18,6 +20,7 @@ Examples:
   muster start demo/sleeper                              start it, and keep it running
   muster ps                                              what runs where
   muster stop demo/sleeper --all                         stop it on every host
+  muster restart 'app/*' db/redis -l tier=front          many at once
 ";
 
 #[derive(Debug, Parser)]
@@ -28,7 +31,7 @@ Examples:
     max_term_width = 120
 )]
 #[command(about = "Keeps the processes of a fleet as you want them")]
-#[command(after_help = format!("{EXAMPLES}\n{EXIT_CODES}\n\n{}", crate::account::WHERE))]
+#[command(after_help = format!("{EXAMPLES}\n{EXIT_CODES}\n\n{WHEN}\n\n{}", crate::account::WHERE))]
 pub struct Cli {
     #[command(flatten)]
     pub global: Global,
@@ -79,42 +82,51 @@ pub enum Verb {
     #[command(after_help = register::EXAMPLES)]
     Register(Box<register::Args>),
     /// Change what is registered, or register it
-    #[command(after_help = update::EXAMPLES)]
+    #[command(visible_alias = "apply", after_help = update::EXAMPLES)]
     Update(Box<update::Args>),
     /// Forget a process; what runs goes on running
-    #[command(after_help = unregister::EXAMPLES)]
+    #[command(after_help = unregister::examples())]
     Unregister(unregister::Args),
+    /// Stop processes and forget them
+    #[command(after_help = rm::examples())]
+    Rm(rm::Args),
+    /// Write definitions as a file that register and update take
+    #[command(after_help = export::examples())]
+    Export(export::Args),
+    /// Change a definition in an editor
+    #[command(after_help = edit::EXAMPLES)]
+    Edit(edit::Args),
 
     /// Start a process and keep it running
-    #[command(after_help = operate::examples("start"))]
+    #[command(after_help = operate::examples(Op::Start))]
     Start(operate::Args),
     /// Stop a process
-    #[command(after_help = operate::examples("stop"))]
+    #[command(after_help = operate::examples(Op::Stop))]
     Stop(operate::Args),
     /// Stop and start a process
-    #[command(after_help = operate::examples("restart"))]
+    #[command(after_help = operate::examples(Op::Restart))]
     Restart(operate::Args),
     /// Make a process read its configuration again
-    #[command(after_help = operate::examples("reload"))]
+    #[command(after_help = operate::examples(Op::Reload))]
     Reload(operate::Args),
     /// End a process by force
-    #[command(after_help = operate::examples("kill"))]
+    #[command(after_help = operate::examples(Op::Kill))]
     Kill(operate::Args),
     /// Manage a process: restart it when it dies
-    #[command(after_help = operate::examples("manage"))]
+    #[command(after_help = operate::examples(Op::Manage))]
     Manage(operate::Args),
     /// Stop managing a process: leave it as it is
-    #[command(after_help = operate::examples("unmanage"))]
+    #[command(after_help = operate::examples(Op::Unmanage))]
     Unmanage(operate::Args),
     /// Ask the agents for the current state of a process
-    #[command(after_help = operate::examples("query"))]
+    #[command(after_help = operate::examples(Op::Query))]
     Query(operate::Args),
 
     /// List processes with their state
     #[command(after_help = ps::EXAMPLES)]
     Ps(Box<ps::Args>),
     /// Show one process: spec, hosts, state
-    #[command(after_help = status::EXAMPLES)]
+    #[command(after_help = status::examples())]
     Status(status::Args),
     /// Follow a task to its end, or list the last ones
     #[command(after_help = task::EXAMPLES)]

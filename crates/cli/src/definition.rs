@@ -12,9 +12,11 @@ use crate::failure::Failure;
 
 mod file;
 mod flags;
+mod write;
 
-pub use file::read;
+pub use file::{read, read_one};
 pub use flags::SpecArgs;
+pub use write::{Exported, from_text, to_json, to_text};
 
 /// A process as described so far, in part or in whole.
 #[derive(Debug, Clone, Default)]

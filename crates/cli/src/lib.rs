@@ -14,6 +14,7 @@ use clap::Parser;
 
 pub mod account;
 pub mod args;
+pub mod business;
 pub mod client;
 pub mod colors;
 pub mod completion;
@@ -27,6 +28,7 @@ pub mod home;
 pub mod input;
 pub mod interrupt;
 pub mod out;
+pub mod processes;
 pub mod progress;
 pub mod report;
 pub mod selection;
@@ -34,6 +36,7 @@ pub mod state;
 pub mod table;
 pub mod target;
 pub mod terminal_safe;
+pub mod text_diff;
 pub mod verb;
 
 use args::{Cli, Verb};
@@ -59,9 +62,9 @@ pub fn main() -> ExitCode {
 fn run(context: &Context, verb: Verb) -> Result<failure::Exit, failure::Failure> {
     use model::Op;
     use verb::{
-        agent, app, audit, completions, diff, drain, events, expression, group, hosts, job, logs,
-        operate, ps, register, replicas, server, status, store, task, template, token, topology,
-        unregister, up, update, user, watch, webhook,
+        agent, app, audit, completions, diff, drain, edit, events, export, expression, group,
+        hosts, job, logs, operate, ps, register, replicas, rm, server, status, store, task,
+        template, token, topology, unregister, up, update, user, watch, webhook,
     };
     match verb {
         Verb::Up(args) => up::run(context, &args),
@@ -70,6 +73,9 @@ fn run(context: &Context, verb: Verb) -> Result<failure::Exit, failure::Failure>
         Verb::Register(args) => register::run(context, &args),
         Verb::Update(args) => update::run(context, &args),
         Verb::Unregister(args) => unregister::run(context, &args),
+        Verb::Rm(args) => rm::run(context, &args),
+        Verb::Export(args) => export::run(context, &args),
+        Verb::Edit(args) => edit::run(context, &args),
         Verb::Start(args) => operate::run(context, Op::Start, &args),
         Verb::Stop(args) => operate::run(context, Op::Stop, &args),
         Verb::Restart(args) => operate::run(context, Op::Restart, &args),

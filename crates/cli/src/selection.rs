@@ -88,6 +88,15 @@ pub fn parse(text: &str) -> Result<Expression, Failure> {
     Expression::parse_dotted(text).map_err(|error| refused(text, &error))
 }
 
+/// An expression as a shell takes it: quoted where the shell would change it.
+pub fn pasteable(expression: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | ':' | ',' | '@');
+    match expression.chars().all(is_plain) && !expression.is_empty() {
+        true => expression.to_owned(),
+        false => format!("'{}'", clean(expression).replace('\'', r"'\''")),
+    }
+}
+
 /// Shows the text with a caret under the character that is wrong.
 fn refused(text: &str, error: &ExpressionError) -> Failure {
     let characters: Vec<char> = text.chars().collect();
@@ -117,6 +126,17 @@ mod tests {
         assert!(text.lines().all(|line| width(line) < 200), "{text}");
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[1].find('['), lines[2].find('^'), "{text}");
+    }
+
+    #[test]
+    fn an_expression_is_quoted_where_a_shell_would_change_it() {
+        assert_eq!(pasteable("zone-1.login.a.b.7"), "zone-1.login.a.b.7");
+        assert_eq!(
+            pasteable(r"z.m.10\.0\.0\.1_m.p.7"),
+            r"'z.m.10\.0\.0\.1_m.p.7'"
+        );
+        assert_eq!(pasteable("z*.[1-3]"), "'z*.[1-3]'");
+        assert_eq!(pasteable("it's"), r"'it'\''s'");
     }
 
     #[test]

@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use api::{HostRef, HostRow, ProcessDetail};
+use api::{HostRef, HostRow};
 use model::{AgentId, FullName, Host};
 
-use crate::client::{Client, not_as_expected};
+use crate::client::Client;
 use crate::failure::{Failure, Kind};
 use crate::format::{count, counted};
 use crate::input::read_text;
@@ -83,46 +83,32 @@ pub struct TargetArgs {
     pub all: bool,
 }
 
-/// What [`TargetArgs`] mean for one process.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Targets {
-    All,
-    Hosts(Vec<HostRef>),
-}
-
 impl TargetArgs {
     /// Whether the command line names hosts.
     pub fn is_given(&self) -> bool {
         self.all || !self.hosts.hosts.is_empty()
     }
+}
 
-    /// Without flags, the only host of a process that is registered on one host.
-    pub fn choose(&self, client: &Client, name: &FullName) -> Result<Targets, Failure> {
-        if self.all {
-            return Ok(Targets::All);
-        }
-        let hosts = self.hosts.read()?;
-        if !hosts.is_empty() {
-            return Ok(Targets::Hosts(hosts));
-        }
-        let detail: ProcessDetail = client
-            .process(name)
-            .map_err(|failure| not_registered(failure, name))?;
-        let rows = detail.processes.read().map_err(not_as_expected)?;
-        match (detail.count, rows.as_slice()) {
-            (0, _) => Err(unknown(name)),
-            (1, [row]) => Ok(Targets::Hosts(vec![parse_host(&row.host.to_string())?])),
-            (n, rows) => {
-                let hosts = rows.iter().take(MAX_NAMED).map(|row| row.host.to_string());
-                Err(Failure::usage(format!(
-                    "{name} is registered on {}: {}",
-                    counted(n, "host"),
-                    list(&hosts.collect::<Vec<_>>(), n)
-                ))
-                .advise("choose some with --host, or take --all"))
-            }
-        }
-    }
+/// The process is on several hosts, and none was chosen.
+pub fn several_hosts(name: &FullName, hosts: &[String]) -> Failure {
+    let n = hosts.len() as u64;
+    let named = &hosts[..hosts.len().min(MAX_NAMED)];
+    Failure::usage(format!(
+        "{name} is registered on {}: {}",
+        counted(n, "host"),
+        list(named, n)
+    ))
+    .advise("choose some with --host, or take --all")
+}
+
+/// `0:10.0.0.1, 0:10.0.0.2 and 3 more`
+pub fn chosen_hosts(hosts: &[HostRef]) -> String {
+    let named = hosts
+        .iter()
+        .take(MAX_NAMED)
+        .map(crate::processes::host_text);
+    list(&named.collect::<Vec<_>>(), hosts.len() as u64)
 }
 
 /// No host has the process.

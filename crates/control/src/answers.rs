@@ -47,6 +47,16 @@ pub struct HostAnswer {
     pub host: Option<Host>,
     pub code: Code,
     pub message: String,
+    /// Whether the request changed what is stored for the host.
+    pub changed: bool,
+}
+
+/// What is decided for one host.
+#[derive(Debug, Clone)]
+pub(crate) struct HostDecision {
+    pub(crate) code: Code,
+    pub(crate) message: String,
+    pub(crate) changed: bool,
 }
 
 /// Resolves a host, or answers why it cannot.
@@ -57,6 +67,7 @@ pub(crate) fn resolve(fleet: &Fleet, asked: &TargetHost) -> Result<Host, HostAns
             host: None,
             code,
             message,
+            changed: false,
         })
     };
     match &asked.place {
@@ -78,7 +89,7 @@ pub(crate) fn resolve(fleet: &Fleet, asked: &TargetHost) -> Result<Host, HostAns
 pub(crate) fn answer_each(
     fleet: &Fleet,
     hosts: &[TargetHost],
-    mut decide: impl FnMut(Host) -> (Code, String),
+    mut decide: impl FnMut(Host) -> HostDecision,
 ) -> Vec<HostAnswer> {
     let mut answers: Vec<HostAnswer> = Vec::with_capacity(hosts.len());
     let mut keys: HashSet<&str> = HashSet::with_capacity(hosts.len());
@@ -95,12 +106,13 @@ pub(crate) fn answer_each(
                     },
                     Entry::Vacant(first) => {
                         first.insert(answers.len());
-                        let (code, message) = decide(host);
+                        let decision = decide(host);
                         HostAnswer {
                             key_prefix,
                             host: Some(host),
-                            code,
-                            message,
+                            code: decision.code,
+                            message: decision.message,
+                            changed: decision.changed,
                         }
                     }
                 }
@@ -139,8 +151,12 @@ pub(crate) fn shortened(first: Vec<String>, n: usize) -> String {
 }
 
 /// The answer for a host where the request succeeded.
-pub(crate) fn success() -> (Code, String) {
-    (Code::OK, "success".to_owned())
+pub(crate) fn success(changed: bool) -> HostDecision {
+    HostDecision {
+        code: Code::OK,
+        message: "success".to_owned(),
+        changed,
+    }
 }
 
 /// The user of a change, or its app if there is none.

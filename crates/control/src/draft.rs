@@ -14,11 +14,11 @@ use model::change::{
 use model::topology::BkProcessId;
 use model::{Code, Flag, FullName, Host, Labels, Spec, UnixMillis};
 
-use crate::answers::{answer_each, success};
+use crate::answers::{HostDecision, answer_each, success};
 use crate::commit::World;
 use crate::{HostAnswer, Mode, TargetHost};
 
-/// How `put_instance` changed a registration.
+/// How a draft changed a registration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Put {
     New,
@@ -237,11 +237,12 @@ impl<'a> Draft<'a> {
                 (name, self.definition(name, content))
             });
             match self.put(host, name, definition, mode) {
-                true => success(),
-                false => (
-                    Code::EXISTS,
-                    "Fail to register, for the process info already exists.".to_owned(),
-                ),
+                Some(put) => success(put != Put::AsItWas),
+                None => HostDecision {
+                    code: Code::EXISTS,
+                    message: "Fail to register, for the process info already exists.".to_owned(),
+                    changed: false,
+                },
             }
         });
         self.drop_unused_definition(ids.map(|(_, definition)| definition));
@@ -298,28 +299,35 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// False when another spec is registered there and may not be replaced.
-    fn put(&mut self, host: Host, name: NameId, definition: DefinitionId, mode: Mode) -> bool {
+    /// None when another spec is registered there and may not be replaced.
+    fn put(
+        &mut self,
+        host: Host,
+        name: NameId,
+        definition: DefinitionId,
+        mode: Mode,
+    ) -> Option<Put> {
         let host = self.host(host);
         if let Some(index) = self.put.get(&(host, name)) {
             self.changes.processes[*index].definition = definition;
-            return true;
+            return Some(Put::Changed);
         }
-        let row = match self.fleet.process(host, name).map(|row| row.to_change()) {
-            Some(before) if before.definition == definition => return true,
-            Some(_) if mode == Mode::Register => return false,
+        let (row, put) = match self.fleet.process(host, name).map(|row| row.to_change()) {
+            Some(before) if before.definition == definition => return Some(Put::AsItWas),
+            Some(_) if mode == Mode::Register => return None,
             Some(before) => {
                 self.release(before.definition);
-                ProcessRow {
+                let row = ProcessRow {
                     definition,
                     ..before
-                }
+                };
+                (row, Put::Changed)
             }
-            None => self.new_process(host, name, definition),
+            None => (self.new_process(host, name, definition), Put::New),
         };
         self.put.insert((host, name), self.changes.processes.len());
         self.changes.processes.push(row);
-        true
+        Some(put)
     }
 
     /// Drops the drafted definition if every key was refused, so that nothing uses it.

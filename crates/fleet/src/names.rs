@@ -2,6 +2,7 @@
 
 use hashbrown::HashMap;
 use model::change::{DefinitionId, NameId, NameRow, ProcessId};
+use model::selector::NamePattern;
 use model::{FullName, Namespace};
 use roaring::RoaringBitmap;
 
@@ -96,6 +97,28 @@ impl Names {
 
     pub(crate) fn processes_in(&self, namespace: &Namespace) -> Option<&RoaringBitmap> {
         self.by_namespace.get(namespace)
+    }
+
+    /// The processes whose name matches one of the patterns. A name without wildcards is looked up, others cost every name.
+    pub(crate) fn processes_matching(&self, patterns: &[NamePattern]) -> RoaringBitmap {
+        let mut found = RoaringBitmap::new();
+        for pattern in patterns {
+            if let Some(name) = pattern.literal() {
+                let processes = self.find(&name).and_then(|id| self.processes(id));
+                found |= processes.unwrap_or(&RoaringBitmap::new());
+                continue;
+            }
+            let (mut namespace, mut name) = (pattern.namespace.matcher(), pattern.name.matcher());
+            for cell in self.cells.iter().flatten() {
+                if !cell.processes.is_empty()
+                    && namespace.matches(cell.name.namespace.as_str())
+                    && name.matches(cell.name.name.as_str())
+                {
+                    found |= &cell.processes;
+                }
+            }
+        }
+        found
     }
 
     pub(crate) fn all_processes(&self) -> RoaringBitmap {

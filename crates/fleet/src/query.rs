@@ -1,6 +1,7 @@
 //! Pages of processes: any filter, any offset, with the exact total.
 
 use model::change::{HostId, ProcessId};
+use model::selector::{LabelSelector, NamePattern};
 use model::{Host, Namespace, ProcessName, ProcessState};
 use roaring::RoaringBitmap;
 
@@ -19,6 +20,9 @@ pub struct Filter {
     pub states: Option<Vec<ProcessState>>,
     pub managed: Option<bool>,
     pub restart_needed: Option<bool>,
+    /// With a name that matches one of these.
+    pub processes: Option<Vec<NamePattern>>,
+    pub labels: Option<LabelSelector>,
 }
 
 /// What rows are sorted by.
@@ -89,6 +93,8 @@ impl Fleet {
             states: None,
             managed: None,
             restart_needed: None,
+            processes: None,
+            labels: None,
         } = filter
             && let [namespace] = one.as_slice()
         {
@@ -142,18 +148,18 @@ impl Fleet {
 
     /// Narrows by indexes first, then tests each remaining row.
     fn matching(&self, filter: &Filter) -> RoaringBitmap {
-        let mut ids = match (&filter.hosts, &filter.namespaces) {
-            (Some(hosts), _) => self.ids_of_hosts(hosts),
-            (None, Some(namespaces)) => self.ids_of_namespaces(namespaces),
-            (None, None) => self.all_ids(),
-        };
-        if let (Some(_), Some(namespaces)) = (&filter.hosts, &filter.namespaces) {
-            ids &= self.ids_of_namespaces(namespaces);
-        }
+        let by_index = [
+            filter.hosts.as_deref().map(|all| self.ids_of_hosts(all)),
+            (filter.namespaces.as_deref()).map(|all| self.ids_of_namespaces(all)),
+            (filter.processes.as_deref()).map(|all| self.names.processes_matching(all)),
+        ];
+        let narrowed = by_index.into_iter().flatten().reduce(|all, one| all & one);
+        let ids = narrowed.unwrap_or_else(|| self.all_ids());
         if filter.name.is_none()
             && filter.states.is_none()
             && filter.managed.is_none()
             && filter.restart_needed.is_none()
+            && filter.labels.is_none()
         {
             return ids;
         }
@@ -169,6 +175,8 @@ impl Fleet {
                     && filter
                         .managed
                         .is_none_or(|managed| row.managed() == managed)
+                    && (filter.labels.as_ref())
+                        .is_none_or(|labels| labels.matches(|key| row.label(key)))
             })
         };
         ids.iter().filter(matches).collect()

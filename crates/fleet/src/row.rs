@@ -57,6 +57,14 @@ impl<'a> Row<'a> {
         }
     }
 
+    /// The value of one of [`Self::labels`].
+    pub fn label(&self, key: &str) -> Option<Cow<'a, str>> {
+        match (key, self.owner()) {
+            ("bk_process_id", Some(owner)) => Some(Cow::Owned(owner.to_string())),
+            _ => self.definition.labels.get(key).map(Cow::Borrowed),
+        }
+    }
+
     /// The process of the view that it is an instance of.
     pub fn owner(&self) -> Option<BkProcessId> {
         self.block.owner(self.at)
@@ -196,6 +204,11 @@ impl<'a> Row<'a> {
             true => Cow::Owned(away),
             false => Cow::Owned(format!("{away}; before that: {said}")),
         }
+    }
+
+    /// The definition that it is registered with, which others of its name may share.
+    pub fn definition_id(&self) -> DefinitionId {
+        DefinitionId(self.block.definition[self.at])
     }
 
     /// The durable part, for plans.

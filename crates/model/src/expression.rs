@@ -41,7 +41,7 @@ use error::ExpressionProblem::{BracketAcrossParts, TooManyParts, UnclosedBracket
 pub use error::{ExpressionError, ExpressionProblem};
 pub use matcher::Matcher;
 pub use number::MAX_DIGITS;
-pub use pattern::{Pattern, escaped};
+pub use pattern::{Pattern, escaped, unescaped};
 pub use shell::TooManyShellPatterns;
 pub use slice::{IdPart, Slice};
 pub use text::optional as text_or_number;

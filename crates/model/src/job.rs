@@ -244,7 +244,7 @@ pub fn truncate_output(output: &mut String) {
 /// Describes an instance by names, which stay true when the topology changes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobTaskLabel {
-    /// set.module.service.process.id
+    /// `set.module.service.process.id`, names escaped; jobs of earlier versions have them as they are.
     pub expression: String,
     pub bk_process_name: String,
     pub inst_id: u64,

@@ -22,6 +22,7 @@ pub mod lenient;
 pub mod name;
 pub mod operation;
 pub mod scope;
+pub mod selector;
 pub mod spec;
 pub mod status;
 pub mod text;

@@ -5,12 +5,9 @@ use std::collections::BTreeMap;
 use api::HostRef;
 use clap::ValueEnum;
 use model::spec::RawSpec;
-use model::spec::raw::{
-    RawCommands, RawConfigFile, RawIdentity, RawLimits, RawPolicy, RawWarnReport,
-};
-use model::spec::runtime::RawRuntime;
+use model::spec::raw::{SECTIONS, check_keys};
 use model::{FullName, Host};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::Definition;
@@ -20,17 +17,8 @@ use crate::input::read_text;
 use crate::target::parse_host;
 
 const MAX_FILE: u64 = 64 * 1024 * 1024;
-/// The parts of a spec, which may also stand at the top of a file.
-const SECTIONS: [&str; 8] = [
-    "identity",
-    "control",
-    "resource",
-    "monitor_policy",
-    "alive_monitor_policy",
-    "warn_report_policy",
-    "configmap",
-    "runtime",
-];
+/// The key of a file that holds several definitions.
+pub(super) const SEVERAL: &str = "processes";
 
 /// Fields that a file may write with a unit, such as `memory_max = "100M"` and `op_timeout = "2m"`.
 type UnitFields = (
@@ -60,11 +48,22 @@ const UNITS: &[UnitFields] = &[
     ),
 ];
 
-/// Reads one definition; `-` is standard input.
-pub fn read(file: &str) -> Result<Definition, Failure> {
+/// Reads every definition of a file; `-` is standard input.
+pub fn read(file: &str) -> Result<Vec<Definition>, Failure> {
     let text = read_text(file, MAX_FILE)
         .map_err(|e| Failure::usage(format!("{file}: cannot be read: {e}")))?;
     parse(file, &text).map_err(|rule| Failure::usage(format!("{file}: {rule}")))
+}
+
+/// Reads a file that holds one definition.
+pub fn read_one(file: &str) -> Result<Definition, Failure> {
+    let mut definitions = read(file)?;
+    match (definitions.pop(), definitions.is_empty()) {
+        (Some(only), true) => Ok(only),
+        _ => Err(Failure::usage(format!(
+            "{file}: must hold one definition here, not several"
+        ))),
+    }
 }
 
 /// By the file name, else by the first character.
@@ -73,7 +72,7 @@ fn is_json(file: &str, text: &str) -> bool {
     file.ends_with(".json") || (!file.ends_with(".toml") && text.trim_start().starts_with('{'))
 }
 
-fn parse(file: &str, text: &str) -> Result<Definition, String> {
+pub(super) fn parse(file: &str, text: &str) -> Result<Vec<Definition>, String> {
     let value: Value = match is_json(file, text) {
         true => serde_json::from_str(text).map_err(|e| format!("is no JSON: {e}"))?,
         false => toml::from_str(text).map_err(|e| {
@@ -83,10 +82,36 @@ fn parse(file: &str, text: &str) -> Result<Definition, String> {
         })?,
     };
     match value {
-        Value::Object(top) if top.contains_key("meta") => gse(top),
-        Value::Object(top) => native(top),
+        Value::Object(top) if top.contains_key(SEVERAL) => several(top),
+        Value::Object(top) if top.contains_key("meta") => Ok(vec![gse(top)?]),
+        Value::Object(top) => Ok(vec![native(top)?]),
         _ => Err("must hold one definition (namespace, name, spec)".to_owned()),
     }
+}
+
+/// Definitions under `processes`, each with its name.
+fn several(mut top: Map<String, Value>) -> Result<Vec<Definition>, String> {
+    let Some(Value::Array(list)) = top.remove(SEVERAL) else {
+        return Err(format!("{SEVERAL}: must be a list of definitions"));
+    };
+    if let Some(key) = top.keys().next() {
+        return Err(format!("{key}: must not stand beside {SEVERAL}"));
+    }
+    if list.is_empty() {
+        return Err(format!("{SEVERAL}: is empty"));
+    }
+    let one = |(index, value): (usize, Value)| {
+        let read = match value {
+            Value::Object(definition) => native(definition),
+            _ => Err("must be a definition".to_owned()),
+        };
+        let named = read.and_then(|definition| match definition.name {
+            Some(_) => Ok(definition),
+            None => Err("namespace and name: are required here".to_owned()),
+        });
+        named.map_err(|rule| format!("{SEVERAL}[{index}]: {rule}"))
+    };
+    list.into_iter().enumerate().map(one).collect()
 }
 
 /// Our own form. An unknown key is refused, as it is probably a typing error.
@@ -111,7 +136,7 @@ fn native(mut top: Map<String, Value>) -> Result<Definition, String> {
         let known = [&known[..], &["spec"], &SECTIONS].concat().join(", ");
         return Err(format!("{key}: is no key of a definition: {known}"));
     }
-    check_keys(&spec)?;
+    check_keys(&spec).map_err(|invalid| invalid.to_string())?;
     Ok(Definition {
         name,
         hosts,
@@ -253,47 +278,6 @@ fn spec_of(mut spec: Map<String, Value>) -> Result<RawSpec, String> {
         whole.insert(section, value);
     }
     serde_json::from_value(Value::Object(whole)).map_err(|e| format!("spec: {e}"))
-}
-
-fn check_keys(spec: &Map<String, Value>) -> Result<(), String> {
-    for (section, value) in spec {
-        let known = match section.as_str() {
-            "identity" => keys_of(&RawIdentity::default()),
-            "control" => keys_of(&RawCommands::default()),
-            "resource" => keys_of(&RawLimits::default()),
-            "monitor_policy" | "alive_monitor_policy" => keys_of(&RawPolicy::default()),
-            "warn_report_policy" => keys_of(&RawWarnReport::default()),
-            "configmap" => keys_of(&RawConfigFile::default()),
-            "runtime" => keys_of(&RawRuntime::default()),
-            _ => {
-                return Err(format!(
-                    "spec.{section}: is no part of a spec: {}",
-                    SECTIONS.join(", ")
-                ));
-            }
-        };
-        let tables = match value {
-            Value::Array(items) => items.iter().filter_map(Value::as_object).collect(),
-            value => Vec::from_iter(value.as_object()),
-        };
-        for key in tables.into_iter().flat_map(Map::keys) {
-            if !known.contains_key(key) {
-                let known = Vec::from_iter(known.keys().map(String::as_str)).join(", ");
-                return Err(format!(
-                    "spec.{section}.{key}: is unknown; there are {known}"
-                ));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// The fields of a struct, read from its serialised form.
-fn keys_of(section: &impl Serialize) -> Map<String, Value> {
-    match serde_json::to_value(section) {
-        Ok(Value::Object(keys)) => keys,
-        _ => Map::new(),
-    }
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use serde_json::json;
 
 use super::{Context, environment};
 use crate::client::Path;
+use crate::confirm::ConfirmArgs;
 use crate::failure::{Exit, Failure, Kind, chain};
 
 pub const EXAMPLES: &str = "\
@@ -40,7 +41,7 @@ Examples:
   A host was installed anew, and its new agent is refused because the old one was connected lately:
     muster agent revoke 10.0.0.7
 
-Its processes go on. An agent that knows a token that is still good joins by itself: delete
+Asks first; without a terminal it needs --yes. Its processes go on. An agent that knows a token that is still good joins by itself: delete
 the token first if it must not (muster token list).";
 
 #[derive(Debug, clap::Args)]
@@ -66,13 +67,15 @@ pub enum Action {
         /// IP or CLOUD:IP
         #[arg(value_name = "HOST")]
         host: Host,
+        #[command(flatten)]
+        confirm: ConfirmArgs,
     },
 }
 
 pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     match &args.action {
         Some(Action::Upgrade(args)) => return upgrade(context, args),
-        Some(Action::Revoke { host }) => return revoke(context, *host),
+        Some(Action::Revoke { host, confirm }) => return revoke(context, *host, *confirm),
         None => {}
     }
     if let Some(parent) = args.exit_with_parent {
@@ -104,7 +107,8 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     }
 }
 
-fn revoke(context: &Context, host: Host) -> Result<Exit, Failure> {
+fn revoke(context: &Context, host: Host, confirm: ConfirmArgs) -> Result<Exit, Failure> {
+    confirm.ask(&format!("refuse all certificates of {host}"))?;
     let path = Path::new("hosts").join(host).join("revoke");
     context.client()?.post::<IgnoredAny>(&path, &json!({}))?;
     let document = json!({"host": host, "revoked": true});

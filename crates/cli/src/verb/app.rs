@@ -5,6 +5,7 @@ use api::{AppBody, AppList, CreatedApp};
 use super::Context;
 use super::grant::{self, GrantArgs, GrantScope, RevokeArgs};
 use super::resource::APPS;
+use crate::confirm::ConfirmArgs;
 use crate::failure::{Exit, Failure};
 use crate::format::{age, now, yes_no};
 use crate::input::read_text;
@@ -53,6 +54,8 @@ pub enum Action {
     Delete {
         #[arg(value_name = "CODE")]
         code: String,
+        #[command(flatten)]
+        confirm: ConfirmArgs,
     },
 }
 
@@ -83,7 +86,7 @@ pub fn run(context: &Context, action: &Action) -> Result<Exit, Failure> {
         Action::Create(args) => create(context, args)?,
         Action::Grant { code, grant } => grant::give(context, APPS, code, grant)?,
         Action::Revoke { code, revoke } => grant::revoke(context, APPS, code, revoke)?,
-        Action::Delete { code } => APPS.delete(context, code)?,
+        Action::Delete { code, confirm } => APPS.delete(context, code, *confirm)?,
     }
     Ok(Exit::Ok)
 }
@@ -118,7 +121,10 @@ fn create(context: &Context, args: &CreateArgs) -> Result<(), Failure> {
     let body = AppBody {
         code: Some(args.code.clone()),
         secret,
-        grants: role.map(|role| vec![args.scope.body(Some(role))]),
+        grants: match role {
+            Some(role) => Some(vec![args.scope.body(context, Some(role))?]),
+            None => None,
+        },
         trusted: Some(args.trusted),
         rate_limit: Some(args.rate_limit.into()),
         ..AppBody::default()

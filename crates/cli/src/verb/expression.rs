@@ -4,11 +4,12 @@ use api::{ExplainBody, Explained, ExpressionBody};
 
 use super::Context;
 use crate::args::value_name;
+use crate::business::BusinessRef;
 use crate::client::Path;
 use crate::colors::Style;
 use crate::failure::{Exit, Failure};
-use crate::format::{clean, count, counted};
-use crate::selection::{EnvArg, parse};
+use crate::format::{count, counted};
+use crate::selection::{EnvArg, parse, pasteable};
 use crate::table::{Cell, TextTable};
 
 pub const EXAMPLES: &str = "\
@@ -31,9 +32,9 @@ pub struct ExplainArgs {
     /// set.module.service.process.id
     #[arg(value_name = "EXPRESSION")]
     expression: String,
-    /// The business, by its id
-    #[arg(short, long, visible_alias = "business", value_name = "ID")]
-    biz: u32,
+    /// The business, by its id or name
+    #[arg(short, long, visible_alias = "business", value_name = "BIZ")]
+    biz: BusinessRef,
     /// Only sets of this environment
     #[arg(long, value_enum)]
     env: Option<EnvArg>,
@@ -43,8 +44,9 @@ pub fn run(context: &Context, action: &Action) -> Result<Exit, Failure> {
     let Action::Explain(args) = action;
     let expression = parse(&args.expression)?.to_string();
     let client = context.client()?;
+    let biz = args.biz.id(&client)?;
     let body = ExplainBody {
-        business: Some(args.biz.into()),
+        business: Some(biz.into()),
         env: args
             .env
             .map(|env| value_name(env).as_str().into())
@@ -62,15 +64,18 @@ pub fn run(context: &Context, action: &Action) -> Result<Exit, Failure> {
         let selected = counted(explained.count, "process");
         out.line(out.paint(style, &format!("\n{selected} selected")))?;
         for process in &explained.matches {
-            out.line(format!("  {}  {}", process.id, clean(&process.expression)))?;
+            out.line(format!(
+                "  {}  {}",
+                process.id,
+                pasteable(&process.expression)
+            ))?;
         }
         let shown = explained.matches.len() as u64;
         match explained.count.saturating_sub(shown) {
             0 => {}
             more => out.note(format!(
-                "  and {} more: muster ps --biz {} --expr lists them",
+                "  and {} more: muster ps --biz {biz} --expr lists them",
                 count(more),
-                args.biz
             )),
         }
         Ok(())

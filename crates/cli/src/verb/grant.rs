@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::Context;
 use super::resource::Resource;
+use crate::business::BusinessRef;
 use crate::failure::Failure;
 
 /// Which role, and where.
@@ -32,9 +33,15 @@ pub struct GrantScope {
     /// In these namespaces, separated by commas [default: everywhere]
     #[arg(short, long, value_name = "NAMESPACE", value_delimiter = ',')]
     pub namespace: Vec<String>,
-    /// In these businesses, separated by commas [default: everywhere]
-    #[arg(short, long, value_name = "ID", value_delimiter = ',')]
-    pub business: Vec<u32>,
+    /// In these businesses, by ids or names, separated by commas [default: everywhere]
+    #[arg(
+        short,
+        long,
+        visible_alias = "biz",
+        value_name = "BIZ",
+        value_delimiter = ','
+    )]
+    pub business: Vec<BusinessRef>,
 }
 
 impl GrantScope {
@@ -42,12 +49,16 @@ impl GrantScope {
         self.namespace.is_empty() && self.business.is_empty()
     }
 
-    pub fn body(&self, role: Option<&str>) -> GrantBody {
-        GrantBody {
+    pub fn body(&self, context: &Context, role: Option<&str>) -> Result<GrantBody, Failure> {
+        let businesses = self.business.iter().map(|one| match one {
+            BusinessRef::Id(id) => Ok(i64::from(*id)),
+            BusinessRef::Name(_) => one.id(&context.client()?).map(i64::from),
+        });
+        Ok(GrantBody {
             role: role.map(str::to_owned),
             namespaces: Some(self.namespace.clone()),
-            businesses: Some(self.business.iter().copied().map(i64::from).collect()),
-        }
+            businesses: Some(businesses.collect::<Result<_, _>>()?),
+        })
     }
 }
 
@@ -58,7 +69,7 @@ pub fn give(
     args: &GrantArgs,
 ) -> Result<(), Failure> {
     let path = resource.path().join(name).join("grants");
-    let body = args.scope.body(Some(&args.role));
+    let body = args.scope.body(context, Some(&args.role))?;
     show(context, name, context.client()?.post(&path, &body)?)
 }
 
@@ -69,7 +80,7 @@ pub fn revoke(
     args: &RevokeArgs,
 ) -> Result<(), Failure> {
     let path = resource.path().join(name).join("grants");
-    let body = args.scope.body(args.role.as_deref());
+    let body = args.scope.body(context, args.role.as_deref())?;
     show(context, name, context.client()?.delete_with(&path, &body)?)
 }
 

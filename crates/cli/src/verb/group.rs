@@ -9,6 +9,7 @@ use model::group::{self, ProcessGroup, RawPool, RawProcessGroup};
 
 use super::{Context, register};
 use crate::client::{Client, Path};
+use crate::confirm::ConfirmArgs;
 use crate::failure::{Exit, Failure, Kind};
 use crate::format::{clean, counted};
 use crate::table::{Cell, TextTable};
@@ -20,7 +21,7 @@ Examples:
   muster group list web --host 10.0.0.1
   muster group set web --host 10.0.0.1 --group front:cpu=50,mem=40 --group batch:mem=20
   muster group set web --all --group web:mem=60,mem-weight=1
-  muster group set web --all --none                  no group any more
+  muster group set web --all --none                  no group any more; asks first, or needs --yes
 
 A group has a name and limits in percent of the whole machine. A process belongs to the group that
 its label process_group names (muster register … --label process_group=front); without that label it
@@ -63,6 +64,8 @@ pub struct SetArgs {
     /// Remove all groups
     #[arg(long, conflicts_with = "groups")]
     none: bool,
+    #[command(flatten)]
+    confirm: ConfirmArgs,
 }
 
 pub fn run(context: &Context, action: &Action) -> Result<Exit, Failure> {
@@ -151,6 +154,11 @@ fn set(context: &Context, args: &SetArgs) -> Result<Exit, Failure> {
         (false, _) => named,
         (true, all) => choose(&client, &args.namespace, all)?,
     };
+    if args.none {
+        let hosts = counted(hosts.len(), "host");
+        let what = format!("remove all groups of {} on {hosts}", args.namespace);
+        args.confirm.ask(&what)?;
+    }
     let body = GroupsBody {
         hosts: Some(hosts),
         process_group: Some(groups),

@@ -26,7 +26,8 @@ Examples:
   muster job retry 17                                 what failed, again
   muster job cancel 17                                nothing more begins
 
-A job that is followed ends with 0 when no task failed, and with 1 otherwise.";
+A job that is followed ends with 0 when no task failed, and with 1 otherwise. diff ends with 1 also
+where a file differs, as muster diff and muster topology diff do.";
 
 #[derive(Debug, clap::Subcommand)]
 pub enum Action {

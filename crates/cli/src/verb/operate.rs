@@ -1,29 +1,35 @@
 //! `muster start`, `stop`, `restart`, `reload`, `kill`, `manage`, `unmanage`, `query`: one request, one task, one report.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use api::{OperateBody, Operated, SpecBody};
+use api::{HostRef, OperateBody, Operated, OperationsBody, SpecBody};
+use model::lenient::Object;
 use model::{FullName, Op};
 
 use super::Context;
-use crate::client::process_path;
-use crate::definition;
+use crate::client::{Client, Path, process_path};
+use crate::confirm::ConfirmArgs;
+use crate::definition::{self, Definition};
 use crate::failure::{EXIT_CODES, Exit, Failure};
 use crate::follow;
-use crate::format::{counted, parse_duration};
+use crate::format::parse_duration;
+use crate::processes::{Chosen, ChosenProcess, HOSTS_HELP, NAMES_HELP, ProcessArgs, Unregistered};
 use crate::report::{Strictness, report};
-use crate::target::{self, TargetArgs, Targets, how_to_register};
+use crate::target::{self, how_to_register};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The process
-    #[arg(value_name = "NAMESPACE/NAME")]
-    pub name: FullName,
     #[command(flatten)]
-    pub targets: TargetArgs,
+    pub processes: ProcessArgs,
     /// Register this definition first, as update does, on its hosts unless others are named; - reads standard input
     #[arg(long, value_name = "FILE")]
     pub file: Option<String>,
+    /// Only list the processes that it would touch
+    #[arg(long)]
+    pub dry_run: bool,
+    #[command(flatten)]
+    pub confirm: ConfirmArgs,
     /// Print the task's id and do not wait for its end
     #[arg(long)]
     pub no_wait: bool,
@@ -35,58 +41,71 @@ pub struct Args {
     pub strict: bool,
 }
 
-pub fn examples(verb: &str) -> String {
+pub fn examples(op: Op) -> String {
+    let verb = op.as_str();
+    let asks = match interrupts(op) {
+        true => {
+            "It asks first where it would touch more than one process; without a terminal it needs --yes then.\n"
+        }
+        false => "",
+    };
     format!(
         "\
 Examples:
   muster {verb} web/nginx                  where it is registered on one host only
   muster {verb} web/nginx --host 10.0.0.1,10.0.0.2
   muster {verb} web/nginx --all --timeout 5m
+  muster {verb} 'app/*' db/redis -l tier=front
+  muster {verb} 'app/*' --dry-run          list what it would touch
   muster {verb} web/nginx --all --no-wait  print the task's id; muster task ID follows it
 
+{NAMES_HELP}
+{HOSTS_HELP}
+What it touches is shown before, where it is more than one process; all of it is one task.
+{asks}
 {EXIT_CODES}"
     )
 }
 
+/// Whether the operation stops processes that run.
+fn interrupts(op: Op) -> bool {
+    match op {
+        Op::Stop | Op::Restart | Op::Kill => true,
+        Op::Start | Op::Query | Op::Manage | Op::Unmanage | Op::Reload => false,
+    }
+}
+
 pub fn run(context: &Context, op: Op, args: &Args) -> Result<Exit, Failure> {
-    let mut definition = args.file.as_deref().map(definition::read).transpose()?;
-    let spec = match &definition {
-        Some(definition) => {
-            let (spec, _) = definition.complete(&args.name)?;
-            Some(SpecBody::Complete(Box::new(spec)))
-        }
-        None => None,
-    };
+    let definition = args.file.as_deref().map(definition::read_one).transpose()?;
+    let inline = definition
+        .as_ref()
+        .map(|definition| Inline::new(args, definition))
+        .transpose()?;
     let client = context.client()?;
-    let chosen = match &mut definition {
+    let chosen = match (&inline, definition) {
         // It need not be registered yet: the file names the hosts, or there is only one.
-        Some(definition) if !args.targets.is_given() => {
-            Targets::Hosts(match definition.hosts.is_empty() {
+        (Some(inline), Some(definition)) if !args.processes.targets.is_given() => {
+            let hosts = match definition.hosts.is_empty() {
                 true => vec![target::only_host(&client)?],
-                false => std::mem::take(&mut definition.hosts),
-            })
+                false => definition.hosts,
+            };
+            let name = inline.name.clone();
+            Chosen(vec![ChosenProcess { name, hosts }])
         }
-        Some(_) | None => args.targets.choose(&client, &args.name)?,
+        _ => args.processes.choose(&client, Unregistered::Refused)?,
     };
-    let labels = definition
-        .map(|definition| definition.labels)
-        .unwrap_or_default();
-    let (hosts, all) = match chosen {
-        Targets::All => (None, Some(true)),
-        Targets::Hosts(hosts) => (Some(hosts), None),
-    };
-    let body = OperateBody {
-        op: Some(op.as_str().to_owned()),
-        hosts,
-        all,
-        spec,
-        labels,
-        process: None,
-    };
-    let task: Operated = client
-        .post(&process_path(&args.name).join("operate"), &body)
-        .map_err(|failure| target::not_registered(failure, &args.name))?;
     let out = &context.out;
+    if args.dry_run {
+        chosen.list(out, op.as_str())?;
+        return Ok(Exit::Ok);
+    }
+    if op != Op::Query {
+        chosen.announce(out, op.as_str());
+    }
+    if interrupts(op) && chosen.n_targets() > 1 {
+        args.confirm.ask(&format!("{op} {}", chosen.words()))?;
+    }
+    let task = begin(&client, op, &chosen, inline)?;
     if args.no_wait {
         match out.is_document() {
             true => out.document(&task)?,
@@ -95,13 +114,74 @@ pub fn run(context: &Context, op: Op, args: &Args) -> Result<Exit, Failure> {
         return Ok(Exit::Ok);
     }
     if task.targets > 1 {
-        let targets = counted(task.targets, "host");
-        out.note(format!("{}: {op} {} on {targets}", task.task_id, args.name));
+        out.note(format!("{}: {op} {}", task.task_id, chosen.words()));
     }
     let ended = follow::task(&client, out, &task.task_id, args.timeout)?;
     let exit = report(&client, out, &ended, Strictness::of(args.strict))?;
-    if exit == Exit::NotFound {
-        out.note(how_to_register(&args.name));
+    if exit == Exit::NotFound
+        && let [only] = chosen.0.as_slice()
+    {
+        out.note(how_to_register(&only.name));
     }
     Ok(exit)
+}
+
+/// The definition of a file that is registered first.
+#[derive(Debug)]
+pub(super) struct Inline {
+    name: FullName,
+    spec: SpecBody,
+    labels: BTreeMap<String, String>,
+}
+
+impl Inline {
+    fn new(args: &Args, definition: &Definition) -> Result<Self, Failure> {
+        let name = args.processes.names.only().ok_or_else(|| {
+            Failure::usage("--file: goes with one NAMESPACE/NAME, without wildcards and labels")
+        })?;
+        let (spec, _) = definition.complete(&name)?;
+        Ok(Self {
+            name,
+            spec: SpecBody::Complete(Box::new(spec)),
+            labels: definition.labels.clone(),
+        })
+    }
+}
+
+/// Begins one task for everything that is chosen.
+pub(super) fn begin(
+    client: &Client,
+    op: Op,
+    chosen: &Chosen,
+    inline: Option<Inline>,
+) -> Result<Operated, Failure> {
+    let body = |hosts: &[HostRef]| OperateBody {
+        op: Some(op.as_str().to_owned()),
+        hosts: Some(hosts.to_vec()),
+        ..OperateBody::default()
+    };
+    if let [only] = chosen.0.as_slice() {
+        let (spec, labels) = match inline {
+            Some(inline) => (Some(inline.spec), inline.labels),
+            None => (None, BTreeMap::new()),
+        };
+        let body = OperateBody {
+            spec,
+            labels,
+            ..body(&only.hosts)
+        };
+        let path = process_path(&only.name).join("operate");
+        let operated = client.post(&path, &body);
+        return operated.map_err(|failure| target::not_registered(failure, &only.name));
+    }
+    let operations = chosen.0.iter().map(|one| {
+        Object(OperateBody {
+            process: Some(one.name.to_string()),
+            ..body(&one.hosts)
+        })
+    });
+    let body = OperationsBody {
+        operations: Some(operations.collect()),
+    };
+    client.post(&Path::new("operate"), &body)
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use api::ProcessView;
 use clap::builder::PossibleValuesParser;
 use model::ProcessState;
+use model::selector::NamePattern;
 use serde_json::{Value, json};
 
 use super::{Context, row_limit};
@@ -14,6 +15,7 @@ use crate::client::{Client, Page, Path};
 use crate::failure::{Exit, Failure, Kind};
 use crate::format::{age, bytes, clock, count, counted, now, pairs, yes_no};
 use crate::out::Out;
+use crate::processes::{parse_selector, query};
 use crate::state::{RESTART_MARK, last_exit_text, live_pid, state_style, state_text};
 use crate::table::{Cell, TextTable};
 
@@ -22,6 +24,7 @@ mod view;
 pub const EXAMPLES: &str = "\
 Examples:
   muster ps
+  muster ps 'app/*' db/redis -l tier=front,zone!=b
   muster ps --namespace web --state failed,backoff
   muster ps --order state,-restarts                        what needs attention first
   muster ps --pending                                      what runs with an older spec until it is restarted
@@ -29,7 +32,7 @@ Examples:
   muster ps -w                                             kept up to date in place, like top
   muster ps --state failed -o name | xargs muster restart
   muster ps -o json --managed true | jq '.processes[].name'
-  muster ps --biz 2 --set zone-1 --state stopped           of a business
+  muster ps --biz shop --set zone-1 --state stopped        of a business, by its name or its id
   muster ps --biz 2 --expr 'zone-[1-3].login.*.*.[0:2]' -o wide
   muster ps --biz 2 --order module,-id --page 2 --limit 50";
 
@@ -44,6 +47,12 @@ const GATHER: Duration = Duration::from_millis(300);
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
+    /// Only these, with or without wildcards: web/nginx 'app/*' '[web,db]/api-?'
+    #[arg(value_name = "NAMESPACE/NAME")]
+    names: Vec<NamePattern>,
+    /// Only with these labels: tier=front,zone!=b,canary,!old
+    #[arg(short = 'l', long, value_name = "LABELS", value_parser = parse_selector)]
+    selector: Vec<String>,
     /// Only of this namespace
     #[arg(short, long, value_name = "NAMESPACE")]
     namespace: Option<String>,
@@ -86,8 +95,8 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
             .advise("muster watch -o json prints each change as a line of JSON"));
     }
     let client = context.client()?;
-    if let Some(biz) = args.view.biz {
-        return view::run(out, &client, args, biz);
+    if let Some(biz) = &args.view.biz {
+        return view::run(out, &client, args, biz.id(&client)?);
     }
     if args.state.iter().any(|state| state == UNREGISTERED) {
         return Err(
@@ -121,7 +130,7 @@ fn state_parser() -> PossibleValuesParser {
 }
 
 fn path(args: &Args) -> Path {
-    Path::new("processes")
+    query(Path::new("processes"), &args.names, &args.selector)
         .maybe("namespace", args.namespace.as_ref())
         .maybe("name", args.name.as_ref())
         .maybe("host", args.host)

@@ -1,7 +1,8 @@
 //! `muster register`: describes a process and names its hosts.
 
-use api::{HostResult, Results};
-use model::{Code, FullName};
+use api::{HostRef, HostResult, Results};
+use model::{Code, FullName, Labels, Spec};
+use serde_json::{Value, json};
 
 use super::Context;
 use crate::client::process_path;
@@ -23,6 +24,8 @@ Examples:
       --reload './sbin/nginx -s reload' --label tier=front
   From a file, for every host of a list:
     muster register --file nginx.toml --host @hosts.txt
+  What muster export wrote, for one process or for many:
+    muster register --file all.toml
   The body of a GSE register_proc_info call:
     muster register --file body.json
 
@@ -38,6 +41,7 @@ A file in TOML (the same keys in JSON):
   [monitor_policy]
   auto_type = \"resident\"
 
+Several of them stand under processes: [[processes]] before each, [processes.identity] and so on.
 Flags win over the file. To register an equal spec again is fine; a different one is
 refused: see muster update.";
 
@@ -59,38 +63,76 @@ pub struct Args {
 }
 
 pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
-    let (name, mut definition) = described(args)?;
     // Check everything before the first request.
-    let (spec, labels) = definition.complete(&name)?;
+    let mut described = described(args)?;
     let client = context.client()?;
-    if definition.hosts.is_empty() {
-        definition.hosts.push(target::only_host(&client)?);
+    for one in described.iter_mut().filter(|one| one.hosts.is_empty()) {
+        one.hosts.push(target::only_host(&client)?);
     }
-    let body = definition::body(std::mem::take(&mut definition.hosts), &labels, spec);
-    let results = client.post(&process_path(&name), &body)?;
-    report(&context.out, "registered", &name, &results)
+    let mut sent = Vec::new();
+    for one in described {
+        let body = definition::body(one.hosts, &one.labels, one.spec);
+        let results = client.post(&process_path(&one.name), &body)?;
+        sent.push((one.name, results));
+    }
+    report_all(&context.out, "registered", &sent)
+}
+
+/// A complete definition, with its name and hosts.
+#[derive(Debug)]
+pub(super) struct Described {
+    pub(super) name: FullName,
+    pub(super) hosts: Vec<HostRef>,
+    pub(super) labels: Labels,
+    pub(super) spec: Spec,
+}
+
+impl Described {
+    pub(super) fn new(name: FullName, definition: Definition) -> Result<Self, Failure> {
+        let (spec, labels) = definition.complete(&name)?;
+        Ok(Self {
+            name,
+            hosts: definition.hosts,
+            labels,
+            spec,
+        })
+    }
 }
 
 /// Combines file, flags and the defaults of the caller.
-fn described(args: &Args) -> Result<(FullName, Definition), Failure> {
-    let mut definition = match &args.file {
+fn described(args: &Args) -> Result<Vec<Described>, Failure> {
+    let definitions = match &args.file {
         Some(file) => definition::read(file)?,
-        None => Definition::default(),
+        None => vec![Definition::default()],
     };
-    args.spec.apply(&mut definition)?;
     let hosts = args.hosts.read()?;
-    if !hosts.is_empty() {
-        definition.hosts = hosts;
-    }
-    if args.file.is_none() {
-        definition.fill_in(caller_defaults());
-    }
-    let name = name(args.name.as_ref(), &definition)?;
-    Ok((name, definition))
+    let is_several = definitions.len() > 1;
+    let each = definitions.into_iter().map(|mut definition| {
+        args.spec.apply(&mut definition)?;
+        if !hosts.is_empty() {
+            definition.hosts.clone_from(&hosts);
+        }
+        if args.file.is_none() {
+            definition.fill_in(caller_defaults());
+        }
+        let name = name(args.name.as_ref(), &definition, is_several)?;
+        Described::new(name, definition)
+    });
+    each.collect()
 }
 
 /// The name on the command line, else the one in the file.
-pub(super) fn name(given: Option<&FullName>, definition: &Definition) -> Result<FullName, Failure> {
+pub(super) fn name(
+    given: Option<&FullName>,
+    definition: &Definition,
+    is_several: bool,
+) -> Result<FullName, Failure> {
+    if given.is_some() && is_several {
+        return Err(
+            Failure::usage("the file holds several definitions, each with its name")
+                .advise("leave NAMESPACE/NAME out"),
+        );
+    }
     let name = given.or(definition.name.as_ref()).cloned();
     name.ok_or_else(|| {
         Failure::usage("the process has no name")
@@ -104,6 +146,41 @@ pub(super) fn caller_defaults() -> CallerDefaults {
         directory: directory.and_then(|path| path.to_str().map(str::to_owned)),
         user: home::current_user(),
     }
+}
+
+/// Shows the results of one or several processes. A process may stand there more than once, with different hosts.
+pub(super) fn report_all(
+    out: &Out,
+    done: &str,
+    sent: &[(FullName, Results)],
+) -> Result<Exit, Failure> {
+    let mut by_name: Vec<(&FullName, Vec<HostResult>)> = Vec::new();
+    for (name, results) in sent {
+        let results = results.results.iter().cloned();
+        match by_name.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, known)) => known.extend(results),
+            None => by_name.push((name, results.collect())),
+        }
+    }
+    if out.is_document() && by_name.len() != 1 {
+        let processes: Vec<Value> = by_name
+            .iter()
+            .map(|(name, results)| json!({"process": name, "results": results}))
+            .collect();
+        let is_failed = |results: &[HostResult]| results.iter().any(|one| one.code != Code::OK.0);
+        out.document(&json!({ "processes": processes }))?;
+        return Ok(Exit::some_failed(
+            by_name.iter().any(|(_, results)| is_failed(results)),
+        ));
+    }
+    let mut exit = Exit::Ok;
+    for (name, results) in by_name {
+        match report(out, done, name, &Results { results })? {
+            Exit::Ok => {}
+            other => exit = other,
+        }
+    }
+    Ok(exit)
 }
 
 /// Shows the result of each host.
@@ -126,9 +203,21 @@ pub(super) fn report(
         ));
     }
     let n_done = results.results.len() - failed.len();
-    match failed.len() {
-        0 => out.success(format!("{done} {name} on {}", counted(n_done, "host")))?,
-        n_failed => out.line(format!("{} ok, {} failed", count(n_done), count(n_failed)))?,
+    let n_changed = results.results.iter().filter(|one| one.changed).count();
+    match (failed.len(), n_changed) {
+        (0, 0) => {
+            let hosts = counted(n_done, "host");
+            out.success(format!("{name} is the same on {hosts}: nothing changed"))?;
+        }
+        (0, _) => {
+            let rest = match n_done - n_changed {
+                0 => String::new(),
+                rest => format!("; {} had the same already", counted(rest, "host")),
+            };
+            let hosts = counted(n_changed, "host");
+            out.success(format!("{done} {name} on {hosts}{rest}"))?;
+        }
+        (n_failed, _) => out.line(format!("{} ok, {} failed", count(n_done), count(n_failed)))?,
     }
     Ok(exit)
 }

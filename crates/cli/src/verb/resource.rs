@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::Context;
 use crate::client::Path;
+use crate::confirm::ConfirmArgs;
 use crate::failure::Failure;
 use crate::table::TextTable;
 
@@ -65,8 +66,9 @@ impl Resource {
         context.out.response(response, show)
     }
 
-    pub fn delete(self, context: &Context, id: &str) -> Result<(), Failure> {
+    pub fn delete(self, context: &Context, id: &str, confirm: ConfirmArgs) -> Result<(), Failure> {
         let Self { noun, key } = self;
+        confirm.ask(&format!("delete {noun} {id}"))?;
         let path = self.path().join(id);
         context.client()?.delete::<IgnoredAny>(&path)?;
         let document = json!({key: id, "deleted": true});

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use api::{DefinitionView, ProcessView};
+use api::{DefinitionView, ProcessDetail, ProcessView};
 use model::spec::runtime::Runtime;
 use model::spec::{AutoType, Spec};
 use model::{FullName, Host};
@@ -10,29 +10,39 @@ use serde_json::{Value, json};
 
 use super::Context;
 use super::ps;
-use crate::client::{processes_named, read};
+use crate::client::{Client, processes_named};
 use crate::colors::Style;
 use crate::failure::{Exit, Failure, Kind};
 use crate::format::{bytes, clean, count, counted, moment, now, pairs, yes_no};
 use crate::out::Out;
+use crate::processes::{NAMES_HELP, NameArgs};
 use crate::state::{last_exit_text, live_pid, state_style, state_text};
 use crate::table::FieldList;
 use crate::target::{not_registered, unknown};
 
-pub const EXAMPLES: &str = "\
+const EXAMPLES: &str = "\
 Examples:
   muster status web/nginx
   muster status web/nginx --host 10.0.0.1
-  muster status web/nginx -o json | jq '.definitions[0].spec'";
+  muster status 'app/*' -l tier=front                  one after the other
+  muster status web/nginx -o json | jq '.definitions[0].spec'
+
+Where hosts have different specs, each is shown with its hosts.
+";
+
+pub fn examples() -> String {
+    format!("{EXAMPLES}\n{NAMES_HELP}")
+}
 
 /// How many hosts are listed.
 const MAX_ROWS: usize = 1000;
+/// How many hosts of a spec are named, where specs differ.
+const MAX_NAMED: usize = 20;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The process
-    #[arg(value_name = "NAMESPACE/NAME")]
-    name: FullName,
+    #[command(flatten)]
+    names: NameArgs,
     /// Only on this host: IP or CLOUD:IP
     #[arg(short = 'H', long, value_name = "HOST")]
     host: Option<Host>,
@@ -41,45 +51,99 @@ pub struct Args {
 pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     let client = context.client()?;
     let out = &context.out;
-    let mut response: Value = client
-        .process(&args.name)
-        .map_err(|failure| not_registered(failure, &args.name))?;
-    let path = processes_named(&args.name).maybe("host", args.host);
-    if out.is_document() {
-        let page = client.pages::<Value>(&path, "processes", None)?;
-        must_exist(args, page.rows.is_empty())?;
-        response["count"] = json!(page.count);
-        response["processes"] = Value::Array(page.rows);
-        out.document(&response)?;
+    if let Some(name) = args.names.only() {
+        match out.is_document() {
+            true => out.document(&document(&client, &name, args.host)?)?,
+            false => show(&client, out, &name, args.host)?,
+        }
         return Ok(Exit::Ok);
     }
-    let definitions: Vec<DefinitionView> = read(response["definitions"].take())?;
+    let names = args.names.find_names(&client)?;
+    if out.is_document() {
+        let each = names.iter().map(|name| document(&client, name, args.host));
+        let each = each.collect::<Result<Vec<Value>, _>>()?;
+        out.document(&json!({ "processes": each }))?;
+        return Ok(Exit::Ok);
+    }
+    for (index, name) in names.iter().enumerate() {
+        if index > 0 {
+            out.line("")?;
+        }
+        show(&client, out, name, args.host)?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// Everything about one process, for programs.
+fn document(client: &Client, name: &FullName, host: Option<Host>) -> Result<Value, Failure> {
+    let mut document: Value = client
+        .process(name)
+        .map_err(|failure| not_registered(failure, name))?;
+    let path = processes_named(name).maybe("host", host);
+    let page = client.pages::<Value>(&path, "processes", None)?;
+    must_exist(name, host, page.rows.is_empty())?;
+    document["count"] = json!(page.count);
+    document["processes"] = Value::Array(page.rows);
+    Ok(document)
+}
+
+fn show(client: &Client, out: &Out, name: &FullName, host: Option<Host>) -> Result<(), Failure> {
+    let detail: ProcessDetail = client
+        .process(name)
+        .map_err(|failure| not_registered(failure, name))?;
+    let path = processes_named(name).maybe("host", host);
     let page = client.pages::<ProcessView>(&path, "processes", Some(MAX_ROWS))?;
-    must_exist(args, page.rows.is_empty())?;
+    must_exist(name, host, page.rows.is_empty())?;
+    let mut definitions = detail.definitions;
+    if host.is_some() {
+        definitions.retain(|view| page.rows.iter().any(|row| row.definition == view.id));
+    }
     match page.rows.as_slice() {
         [only] => one(out, only)?,
         rows => {
-            summary(out, &args.name, rows, page.count)?;
+            summary(out, name, rows, page.count)?;
             out.table(&ps::table(rows, false))?;
             ps::note_pending(out, rows);
         }
     }
     for (index, definition) in definitions.iter().enumerate() {
-        show_definition(out, definition, index + 1, definitions.len())?;
+        let title = title(definition, index + 1, definitions.len(), &page.rows);
+        show_definition(out, definition, &title)?;
     }
-    Ok(Exit::Ok)
+    Ok(())
 }
 
-fn must_exist(args: &Args, is_empty: bool) -> Result<(), Failure> {
-    match (is_empty, args.host) {
+fn must_exist(name: &FullName, host: Option<Host>, is_empty: bool) -> Result<(), Failure> {
+    match (is_empty, host) {
         (false, _) => Ok(()),
-        (true, None) => Err(unknown(&args.name)),
+        (true, None) => Err(unknown(name)),
         (true, Some(host)) => Err(Failure::new(
             Kind::NotFound,
-            format!("{} is not registered on {host}", args.name),
+            format!("{name} is not registered on {host}"),
         )
-        .advise(format!("muster status {} shows where it is", args.name))),
+        .advise(format!("muster status {name} shows where it is"))),
     }
+}
+
+/// Where definitions differ, which hosts have this one.
+fn title(definition: &DefinitionView, number: usize, total: usize, rows: &[ProcessView]) -> String {
+    if total == 1 {
+        return "spec".to_owned();
+    }
+    let hosts = rows.iter().filter(|row| row.definition == definition.id);
+    let hosts: Vec<String> = hosts
+        .take(MAX_NAMED)
+        .map(|row| row.host.to_string())
+        .collect();
+    let more = match (definition.hosts as usize).saturating_sub(hosts.len()) {
+        0 => String::new(),
+        more => format!(" and {} more", count(more)),
+    };
+    let n_hosts = counted(definition.hosts, "host");
+    format!(
+        "spec {number} of {total}, on {n_hosts}: {}{more}",
+        clean(&hosts.join(", "))
+    )
 }
 
 fn one(out: &Out, row: &ProcessView) -> Result<(), Failure> {
@@ -153,20 +217,8 @@ fn summary(out: &Out, name: &FullName, rows: &[ProcessView], total: u64) -> Resu
     ))
 }
 
-fn show_definition(
-    out: &Out,
-    definition: &DefinitionView,
-    number: usize,
-    total: usize,
-) -> Result<(), Failure> {
-    let title = match total {
-        1 => "spec".to_owned(),
-        _ => format!(
-            "spec {number} of {total}, on {}",
-            counted(definition.hosts, "host")
-        ),
-    };
-    out.line(format!("\n{}", out.paint(Style::Bold, &title)))?;
+fn show_definition(out: &Out, definition: &DefinitionView, title: &str) -> Result<(), Failure> {
+    out.line(format!("\n{}", out.paint(Style::Bold, title)))?;
     let mut fields = FieldList::default();
     fields.put("labels", &clean(&pairs(&definition.labels, " ")));
     spec_fields(&mut fields, &definition.spec);

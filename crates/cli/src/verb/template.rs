@@ -8,8 +8,10 @@ mod versions;
 use api::{TemplateList, TemplateShown};
 
 use super::{Context, no_business};
+use crate::business::BusinessRef;
 use crate::client::{Client, Path, business_path};
 use crate::failure::{Exit, Failure, Kind};
+use crate::format::clean;
 use crate::input::read_text;
 
 pub const EXAMPLES: &str = "\
@@ -19,7 +21,7 @@ Examples:
   muster template edit login.conf --biz 2 --mode 0600 --owner game
   muster template draft login.conf login.mako --biz 2
   muster template preview login.conf --biz 2 --module login
-  muster template activate login.conf --biz 2         the draft is generated from now on
+  muster template activate login.conf --biz game      the draft is generated from now on
   muster template versions login.conf --biz 2
   muster template clone login.conf 3 --biz 2          version 3 becomes the draft
   muster template bind login.conf --biz 2 --process login
@@ -27,7 +29,9 @@ Examples:
   muster template files --biz 2 --module login        what was generated and released
   muster template delete login.conf --biz 2
 
-A template is named by its name or its id. muster job generate, release and diff make its files.";
+A template is named by its name or its id, and so is a business. muster job generate, release and
+diff make its files. activate renders the version for every instance that it is bound to, and
+refuses it where that fails. delete asks first; without a terminal it needs --yes.";
 
 #[derive(Debug, clap::Subcommand)]
 pub enum Action {
@@ -71,9 +75,9 @@ pub enum Action {
 
 #[derive(Debug, clap::Args)]
 pub struct BusinessArg {
-    /// The business, by its id
-    #[arg(short, long, visible_alias = "business", value_name = "ID")]
-    biz: u32,
+    /// The business, by its id or name
+    #[arg(short, long, visible_alias = "business", value_name = "BIZ")]
+    biz: BusinessRef,
 }
 
 /// A template of a business.
@@ -88,7 +92,7 @@ pub struct TemplateArg {
 
 pub fn run(context: &Context, action: &Action) -> Result<Exit, Failure> {
     match action {
-        Action::List(business) => edit::list(context, business.biz)?,
+        Action::List(business) => edit::list(context, &business.biz)?,
         Action::Create(args) => edit::create(context, args)?,
         Action::Edit(args) => edit::edit(context, args)?,
         Action::Delete(args) => edit::delete(context, args)?,
@@ -104,27 +108,37 @@ pub fn run(context: &Context, action: &Action) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
+/// A template that was found.
+#[derive(Debug)]
+struct FoundTemplate {
+    biz: u32,
+    shown: TemplateShown,
+}
+
+impl FoundTemplate {
+    fn path(&self) -> Path {
+        template_path(self.biz, self.shown.id)
+    }
+
+    fn name(&self) -> String {
+        clean(&self.shown.template_name)
+    }
+}
+
 impl TemplateArg {
-    fn biz(&self) -> u32 {
-        self.business.biz
-    }
-
-    fn path(&self, id: u32) -> Path {
-        template_path(self.biz(), id)
-    }
-
     /// By its name; where no template has that name, by its id.
-    fn find(&self, client: &Client) -> Result<TemplateShown, Failure> {
-        let all = templates(client, self.biz())?;
+    fn find(&self, client: &Client) -> Result<FoundTemplate, Failure> {
+        let biz = self.business.biz.id(client)?;
+        let all = templates(client, biz)?;
         let id = self.template.parse::<u32>().ok();
         let named = all.iter().find(|row| row.template_name == self.template);
         let template = named.or_else(|| all.iter().find(|row| Some(row.id) == id));
-        template.cloned().ok_or_else(|| {
-            let (biz, name) = (self.biz(), &self.template);
-            let what = format!("business {biz} has no template {name:?}");
+        let shown = template.cloned().ok_or_else(|| {
+            let what = format!("business {biz} has no template {:?}", self.template);
             let advice = format!("muster template list --biz {biz} shows what there is");
             Failure::new(Kind::NotFound, what).advise(advice)
-        })
+        })?;
+        Ok(FoundTemplate { biz, shown })
     }
 }
 

@@ -8,6 +8,7 @@ use model::{Host, UnixMillis};
 use super::Context;
 use super::resource::TOKENS;
 use crate::colors::Style;
+use crate::confirm::ConfirmArgs;
 use crate::failure::{Exit, Failure};
 use crate::format::{age, moment, now, parse_duration, yes_no};
 use crate::table::{Cell, TextTable};
@@ -38,6 +39,8 @@ pub enum Action {
     Delete {
         #[arg(value_name = "ID")]
         id: String,
+        #[command(flatten)]
+        confirm: ConfirmArgs,
     },
 }
 
@@ -62,7 +65,7 @@ pub fn run(context: &Context, action: &Action) -> Result<Exit, Failure> {
     match action {
         Action::List => TOKENS.list(context, "no tokens: muster token create makes one", table)?,
         Action::Create(args) => create(context, args)?,
-        Action::Delete { id } => TOKENS.delete(context, id)?,
+        Action::Delete { id, confirm } => TOKENS.delete(context, id, *confirm)?,
     }
     Ok(Exit::Ok)
 }

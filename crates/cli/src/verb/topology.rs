@@ -9,17 +9,19 @@ use model::topology::document::BusinessDocument;
 use serde_json::{Value, json};
 
 use super::{Context, no_business};
+use crate::business::BusinessRef;
 use crate::client::{Client, Path, business_path, read};
-use crate::confirm::{can_ask, confirm};
+use crate::confirm::ConfirmArgs;
 use crate::failure::{Exit, Failure};
 use crate::format::counted;
 
 pub const EXAMPLES: &str = "\
 Examples:
-  muster topology import game.yaml --dry-run     what would change
+  muster topology diff game.yaml                 what an import would change
+  muster topology import game.yaml --dry-run     the same, without the exit code
   muster topology import game.yaml --yes         without asking, even if processes go
-  muster topology export 2 > game.yaml           as a file that import takes
-  muster topology export 2 -o json
+  muster topology export game > game.yaml        as a file that import takes
+  muster topology export 2 -o json               a business is named by its id or its name
   muster topology show                           the businesses
   muster topology show 2                         its sets and modules, and what runs in them
   muster topology refresh 2                      read it from the CMDB again
@@ -27,13 +29,21 @@ Examples:
 
 In what changes, + is new, ~ changed, - gone, and ! gone but still running: it is shown until it
 is stopped. A row that is wrong is named and left out, and the others count; the command ends
-with 1 then.";
+with 1 then. diff ends with 0 when nothing would change, and with 1 when something would.
+An import that takes processes out, and remove, ask first; without a terminal they need --yes.";
 
 #[derive(Debug, clap::Subcommand)]
 pub enum Action {
     /// Make businesses match a file
     #[command(after_help = EXAMPLES)]
     Import(ImportArgs),
+    /// Show what an import of a file would change
+    #[command(after_help = EXAMPLES)]
+    Diff {
+        /// As import takes it; - reads standard input
+        #[arg(value_name = "FILE")]
+        file: String,
+    },
     /// Write a business as a file that import takes
     #[command(after_help = EXAMPLES)]
     Export {
@@ -46,9 +56,9 @@ pub enum Action {
     /// List the businesses, or show one as a tree
     #[command(after_help = EXAMPLES)]
     Show {
-        /// Its id [default: all, in short]
+        /// Its id or name [default: all, in short]
         #[arg(value_name = "BIZ")]
-        business: Option<u32>,
+        business: Option<BusinessRef>,
     },
     /// Read a business from its CMDB again
     #[command(after_help = EXAMPLES)]
@@ -58,17 +68,16 @@ pub enum Action {
     Remove {
         #[command(flatten)]
         business: BusinessArg,
-        /// Do not ask
-        #[arg(short, long)]
-        yes: bool,
+        #[command(flatten)]
+        confirm: ConfirmArgs,
     },
 }
 
 #[derive(Debug, clap::Args)]
 pub struct BusinessArg {
-    /// The business, by its id
+    /// The business, by its id or name
     #[arg(value_name = "BIZ")]
-    id: u32,
+    business: BusinessRef,
 }
 
 #[derive(Debug, clap::Args)]
@@ -79,25 +88,27 @@ pub struct ImportArgs {
     /// Only say what would change
     #[arg(long)]
     dry_run: bool,
-    /// Do not ask where processes go
-    #[arg(short, long)]
-    yes: bool,
+    #[command(flatten)]
+    confirm: ConfirmArgs,
 }
 
 pub fn run(context: &Context, action: &Action) -> Result<Exit, Failure> {
     match action {
         Action::Import(args) => import(context, args),
-        Action::Export { business, yaml } => export(context, business.id, *yaml),
+        Action::Diff { file } => diff(context, file),
+        Action::Export { business, yaml } => export(context, &business.business, *yaml),
         Action::Show { business: None } => tree::businesses(context),
         Action::Show {
             business: Some(business),
-        } => tree::business(context, *business),
-        Action::Refresh(BusinessArg { id }) => {
-            let path = business_path(*id).join("refresh");
-            let response = context.client()?.post(&path, &()).map_err(no_business)?;
-            show(context, &[Changed::new(*id, "", response)?], Import::Really)
+        } => tree::business(context, business),
+        Action::Refresh(BusinessArg { business }) => {
+            let client = context.client()?;
+            let id = business.id(&client)?;
+            let path = business_path(id).join("refresh");
+            let response = client.post(&path, &()).map_err(no_business)?;
+            show(context, &[Changed::new(id, "", response)?], Import::Really)
         }
-        Action::Remove { business, yes } => remove(context, business.id, *yes),
+        Action::Remove { business, confirm } => remove(context, &business.business, *confirm),
     }
 }
 
@@ -136,7 +147,7 @@ fn import(context: &Context, args: &ImportArgs) -> Result<Exit, Failure> {
         return show(context, &changed, Import::DryRun);
     }
     let mut is_shown = false;
-    if !args.yes && can_ask() {
+    if !args.confirm.is_given() {
         let planned = put(&client, &documents, Import::DryRun)?;
         let gone = planned.iter().map(|one| &one.difference);
         let gone: u32 = gone.map(|one| one.processes.gone + one.vanished).sum();
@@ -145,7 +156,8 @@ fn import(context: &Context, args: &ImportArgs) -> Result<Exit, Failure> {
                 show(context, &planned, Import::DryRun)?;
                 is_shown = true;
             }
-            confirm(&format!("{} would go. Go on?", counted(gone, "process")))?;
+            let gone = counted(gone, "process");
+            args.confirm.ask(&format!("take {gone} out of the view"))?;
         }
     }
     let changed = put(&client, &documents, Import::Really)?;
@@ -154,6 +166,18 @@ fn import(context: &Context, args: &ImportArgs) -> Result<Exit, Failure> {
     }
     context.out.success("done")?;
     Ok(exit_of(&changed))
+}
+
+fn diff(context: &Context, file: &str) -> Result<Exit, Failure> {
+    let documents = file::read(file)?;
+    let changed = put(&context.client()?, &documents, Import::DryRun)?;
+    let is_any = changed
+        .iter()
+        .any(|one| difference::is_any(&one.difference));
+    match show(context, &changed, Import::DryRun)? {
+        Exit::Ok => Ok(Exit::some_failed(is_any)),
+        other => Ok(other),
+    }
 }
 
 fn put(
@@ -191,9 +215,10 @@ fn exit_of(changed: &[Changed]) -> Exit {
     Exit::some_failed(changed.iter().any(is_partial))
 }
 
-fn export(context: &Context, business: u32, yaml: bool) -> Result<Exit, Failure> {
+fn export(context: &Context, business: &BusinessRef, yaml: bool) -> Result<Exit, Failure> {
     let client = context.client()?;
-    let document = client.get(&topology_path(business)).map_err(no_business)?;
+    let path = topology_path(business.id(&client)?);
+    let document = client.get(&path).map_err(no_business)?;
     let out = &context.out;
     match out.is_document() && !yaml {
         true => out.document(&document)?,
@@ -202,13 +227,16 @@ fn export(context: &Context, business: u32, yaml: bool) -> Result<Exit, Failure>
     Ok(Exit::Ok)
 }
 
-fn remove(context: &Context, business: u32, yes: bool) -> Result<Exit, Failure> {
+fn remove(
+    context: &Context,
+    business: &BusinessRef,
+    confirm: ConfirmArgs,
+) -> Result<Exit, Failure> {
     let client = context.client()?;
-    if !yes {
-        confirm(&format!(
-            "Business {business} goes from the view, with its config templates. Go on?"
-        ))?;
-    }
+    let business = business.id(&client)?;
+    confirm.ask(&format!(
+        "take business {business} out of the view, and delete its config templates"
+    ))?;
     let path = topology_path(business);
     let response = client.delete(&path).map_err(no_business)?;
     let changed = Changed::new(business, "", response)?;

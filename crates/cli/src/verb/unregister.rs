@@ -1,83 +1,96 @@
-//! `muster unregister`: forgets a process and leaves it running.
+//! `muster unregister`: forgets processes and leaves them running.
 
-use std::collections::HashSet;
-
-use api::{HostRef, HostResult, HostsBody, ProcessView, Results};
+use api::{HostResult, HostsBody, Results};
 use model::{Code, FullName};
 
 use super::{Context, register};
-use crate::client::{Client, process_path, processes_named};
+use crate::client::{Client, process_path};
+use crate::confirm::ConfirmArgs;
 use crate::failure::{Exit, Failure};
 use crate::format::{clean, counted};
-use crate::target::{TargetArgs, Targets};
+use crate::out::Out;
+use crate::processes::{Chosen, HOSTS_HELP, NAMES_HELP, ProcessArgs, Unregistered};
 
-pub const EXAMPLES: &str = "\
+const EXAMPLES: &str = "\
 Examples:
   muster unregister web/nginx --host 10.0.0.1
   muster unregister web/nginx --all
+  muster unregister 'app/*' -l tier=front --yes         without asking, as a script must
 
-Running processes go on running, unmanaged. Stop them first if you want them gone.
+Running processes go on running, unmanaged; muster rm stops them first. Asks first; without a
+terminal it needs --yes.
 Unregistering a process that is not registered succeeds.";
+
+pub fn examples() -> String {
+    format!("{EXAMPLES}\n\n{NAMES_HELP}\n{HOSTS_HELP}")
+}
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The process
-    #[arg(value_name = "NAMESPACE/NAME")]
-    pub name: FullName,
     #[command(flatten)]
-    pub targets: TargetArgs,
+    pub processes: ProcessArgs,
+    #[command(flatten)]
+    pub confirm: ConfirmArgs,
 }
 
 pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
-    let name = &args.name;
-    let named = args.targets.hosts.read()?;
-    let client = context.client()?;
-    // The server answers the same whether a host had the process or not, so list the hosts first.
-    let before = registered(&client, name, named.is_empty().then_some(1))?;
-    let results = match (named.as_slice(), before.is_empty()) {
-        ([], true) => Results::default(),
-        ([], false) => match args.targets.choose(&client, name)? {
-            Targets::All => client.delete(&process_path(name).query("all", true))?,
-            Targets::Hosts(hosts) => unregister(&client, name, hosts)?,
-        },
-        (hosts, _) => unregister(&client, name, hosts.to_vec())?,
-    };
-    let (absent, shown): (Vec<_>, Vec<_>) = results.results.iter().cloned().partition(|result| {
-        let is_known = named.is_empty() || before.contains(&result.host);
-        result.code == Code::OK.0 && !is_known
-    });
     let out = &context.out;
-    if shown.is_empty() {
+    let client = context.client()?;
+    let chosen = args.processes.choose(&client, Unregistered::LeftOut)?;
+    for name in not_chosen(args, &chosen) {
         out.note(format!("{name} was not registered"));
-    } else if let Some(absent) = few_or_many(&absent) {
-        out.note(format!("{name} was not registered on {absent}"));
     }
-    match (out.is_document(), shown.is_empty()) {
-        (true, _) => register::report(out, "forgot", name, &results),
-        (false, true) => Ok(Exit::Ok),
-        (false, false) => {
-            let shown = Results { results: shown };
-            register::report(out, "forgot", name, &shown)
+    if chosen.is_empty() {
+        if out.is_document() {
+            out.document(&Results::default())?;
         }
+        return Ok(Exit::Ok);
     }
+    chosen.announce(out, "forget");
+    args.confirm.ask(&format!("forget {}", chosen.words()))?;
+    let sent = forget(&client, &chosen)?;
+    report(out, sent)
 }
 
-fn unregister(
-    client: &Client,
-    name: &FullName,
-    hosts: Vec<HostRef>,
-) -> Result<Results<'static>, Failure> {
-    client.delete_with(&process_path(name), &HostsBody { hosts: Some(hosts) })
+/// Names on the command line that are registered nowhere.
+fn not_chosen(args: &Args, chosen: &Chosen) -> Vec<FullName> {
+    let named = args.processes.names.names.iter();
+    let mut named: Vec<FullName> = named.filter_map(|name| name.literal()).collect();
+    named.retain(|name| chosen.0.iter().all(|one| one.name != *name));
+    named
 }
 
-/// At most `limit` hosts that have the process.
-fn registered(
+/// Unregisters everything that is chosen.
+pub(super) fn forget(
     client: &Client,
-    name: &FullName,
-    limit: Option<usize>,
-) -> Result<HashSet<String>, Failure> {
-    let page = client.pages::<ProcessView>(&processes_named(name), "processes", limit)?;
-    Ok(page.rows.iter().map(|row| row.host.to_string()).collect())
+    chosen: &Chosen,
+) -> Result<Vec<(FullName, Results<'static>)>, Failure> {
+    let each = chosen.0.iter().map(|one| {
+        let hosts = Some(one.hosts.clone());
+        let results = client.delete_with(&process_path(&one.name), &HostsBody { hosts })?;
+        Ok((one.name.clone(), results))
+    });
+    each.collect()
+}
+
+fn report(out: &Out, mut sent: Vec<(FullName, Results<'static>)>) -> Result<Exit, Failure> {
+    if out.is_document() {
+        return register::report_all(out, "forgot", &sent);
+    }
+    sent.retain_mut(|(name, results)| {
+        let (absent, shown): (Vec<HostResult>, Vec<HostResult>) = results
+            .results
+            .drain(..)
+            .partition(|result| result.code == Code::OK.0 && !result.changed);
+        match (shown.is_empty(), few_or_many(&absent)) {
+            (true, _) => out.note(format!("{name} was not registered")),
+            (false, Some(absent)) => out.note(format!("{name} was not registered on {absent}")),
+            (false, None) => {}
+        }
+        results.results = shown;
+        !results.results.is_empty()
+    });
+    register::report_all(out, "forgot", &sent)
 }
 
 /// One host by its name, several by their number.

@@ -8,6 +8,7 @@ use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use super::Context;
 use super::grant::{self, GrantArgs, GrantScope, RevokeArgs};
 use super::resource::USERS;
+use crate::confirm::ConfirmArgs;
 use crate::failure::{Exit, Failure};
 use crate::format::{age, now};
 use crate::out::Out;
@@ -53,6 +54,8 @@ pub enum Action {
     Delete {
         #[arg(value_name = "NAME")]
         name: String,
+        #[command(flatten)]
+        confirm: ConfirmArgs,
     },
 }
 
@@ -80,7 +83,7 @@ pub fn run(context: &Context, action: &Action) -> Result<Exit, Failure> {
         Action::Create(args) => create(context, args)?,
         Action::Grant { name, grant } => grant::give(context, USERS, name, grant)?,
         Action::Revoke { name, revoke } => grant::revoke(context, USERS, name, revoke)?,
-        Action::Delete { name } => USERS.delete(context, name)?,
+        Action::Delete { name, confirm } => USERS.delete(context, name, *confirm)?,
     }
     Ok(Exit::Ok)
 }
@@ -103,7 +106,7 @@ fn create(context: &Context, args: &CreateArgs) -> Result<(), Failure> {
     let body = UserBody {
         name: Some(args.name.clone()),
         password: Some(password(out, args)?),
-        grants: Some(vec![args.scope.body(Some(&args.role))]),
+        grants: Some(vec![args.scope.body(context, Some(&args.role))?]),
     };
     USERS.create(context, &body, |_: CreatedUser| {
         out.success(format!("created user {}", args.name))

@@ -9,6 +9,7 @@ use super::Context;
 use super::app::read_secret;
 use super::resource::WEBHOOKS;
 use crate::colors::Style;
+use crate::confirm::ConfirmArgs;
 use crate::failure::{Exit, Failure, Kind};
 use crate::format::{age, count, millis, now};
 use crate::table::{Cell, TextTable};
@@ -39,6 +40,8 @@ pub enum Action {
         /// As `muster webhook list` shows it
         #[arg(value_name = "ID")]
         id: String,
+        #[command(flatten)]
+        confirm: ConfirmArgs,
     },
     /// Send it a test event now
     #[command(after_help = EXAMPLES)]
@@ -70,7 +73,7 @@ pub fn run(context: &Context, action: &Action) -> Result<Exit, Failure> {
     match action {
         Action::List => WEBHOOKS.list(context, hint, table)?,
         Action::Create(args) => create(context, args)?,
-        Action::Delete { id } => WEBHOOKS.delete(context, id)?,
+        Action::Delete { id, confirm } => WEBHOOKS.delete(context, id, *confirm)?,
         Action::Test { id } => return test(context, id),
     }
     Ok(Exit::Ok)

@@ -39,7 +39,7 @@ fn a_token_may_be_for_one_host_once_and_within_the_hour() {
 #[test]
 fn the_certificates_of_a_host_are_revoked_by_its_address() {
     let server = FakeServer::new(|_| status(204, Value::Null));
-    let ran = muster(&["agent", "revoke", "10.0.0.7"])
+    let ran = muster(&["agent", "revoke", "10.0.0.7", "--yes"])
         .to(&server.url)
         .run();
     assert_eq!(ran.code, 0, "{ran:?}");

@@ -205,7 +205,7 @@ fn webhooks_come_are_tried_and_go() {
     );
     let ran = run(&["webhook", "test", "w2", "-o", "json"], "");
     assert_eq!((ran.code, &ran.json()["status"]), (1, &json!(500)));
-    let ran = run(&["webhook", "delete", "w1"], "");
+    let ran = run(&["webhook", "delete", "w1", "--yes"], "");
     assert_eq!(ran.stdout, "deleted webhook w1\n");
     assert_eq!(server.lines().last().unwrap(), "DELETE /api/v1/webhooks/w1");
 }

@@ -91,7 +91,7 @@ fn groups_are_set_as_written() {
     assert_eq!(groups[0]["resource"]["cpu_pool_limit"], 50.0);
     assert_eq!(groups[0]["resource"]["mem_pool_limit"], 40.5);
     assert_eq!(groups[1]["resource"]["mem_pool_weight"], 1);
-    let ran = muster(&["group", "set", "web", "--all", "--none"])
+    let ran = muster(&["group", "set", "web", "--all", "--none", "--yes"])
         .to(&server.url)
         .run();
     assert_eq!(
@@ -103,7 +103,7 @@ fn groups_are_set_as_written() {
         server.asked().last().unwrap().body["process_group"],
         json!([])
     );
-    let ran = muster(&["group", "set", "web", "-H", "10.0.0.9", "--none"])
+    let ran = muster(&["group", "set", "web", "-H", "10.0.0.9", "--none", "--yes"])
         .to(&server.url)
         .run();
     assert_eq!(ran.code, 1, "{ran:?}");

@@ -9,13 +9,16 @@ use serde_json::json;
 use crate::command::muster;
 use crate::fake_server::{FakeServer, ok, status};
 
-const VERBS: [&str; 35] = [
+const VERBS: [&str; 38] = [
     "up",
     "server",
     "agent",
     "register",
     "update",
     "unregister",
+    "rm",
+    "export",
+    "edit",
     "start",
     "stop",
     "restart",

@@ -114,7 +114,7 @@ fn every_action_has_its_verb() {
         ("diff", "diff"),
     ] {
         let server = job_server(0);
-        let ran = muster(&["job", verb, "--biz", "2", "--no-wait"])
+        let ran = muster(&["job", verb, "--biz", "2", "--no-wait", "--yes"])
             .to(&server.url)
             .run();
         assert_eq!((ran.code, ran.stdout.as_str()), (0, "17\n"), "{ran:?}");

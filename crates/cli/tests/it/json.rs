@@ -29,10 +29,11 @@ fn answer(asked: &Request) -> crate::fake_server::Response {
         }
         ("GET", "tasks") if path.contains("GSETASK") => ok(
             json!({"id": TASK, "state": "finished", "counts": {"total": 1, "ended": 1, "ok": 1},
-            "count": 1, "results": [{"host": "0:10.0.0.1", "op": "start", "code": 0}]}),
+            "count": 1, "results": [{"process": "web/nginx", "host": "0:10.0.0.1", "op": "start", "code": 0}]}),
         ),
         ("GET", "processes") => ok(
-            json!({"count": 1, "processes": [{"host": "0:10.0.0.1"}], "definitions": [{"spec": spec, "hosts": 1}]}),
+            json!({"count": 1, "processes": [{"namespace": "web", "name": "nginx", "host": "0:10.0.0.1"}],
+                "definitions": [{"spec": spec, "hosts": 1}]}),
         ),
         ("GET", kind) => ok(json!({"count": 1, kind: [{"host": "0:10.0.0.1"}]})),
         _ => status(404, Value::Null),
@@ -45,8 +46,14 @@ fn every_verb_prints_one_document() {
     for line in [
         "register web/nginx --host 10.0.0.1 --start ./start",
         "update web/nginx --all --mem 20",
-        "unregister web/nginx --all",
-        "unregister web/nginx --host 10.0.0.2",
+        "unregister web/nginx --all --yes",
+        "unregister web/nginx --host 10.0.0.2 --yes",
+        "unregister */* --yes",
+        "rm web/nginx --yes",
+        "rm web/nginx --dry-run",
+        "export web/nginx",
+        "start web/nginx --dry-run",
+        "status */*",
         "start web/nginx",
         "stop web/nginx --all",
         "restart web/nginx --no-wait",
@@ -65,13 +72,13 @@ fn every_verb_prints_one_document() {
         "app list",
         "app create ci",
         "app create ci --secret-stdin",
-        "app delete ci",
+        "app delete ci --yes",
         "token list",
         "token create --expires-in 1h",
-        "token delete t1",
+        "token delete t1 --yes",
         "user list",
         "user create alice --password-stdin",
-        "user delete alice",
+        "user delete alice --yes",
         "audit",
         "completions bash",
         "up --print-config",
@@ -100,15 +107,15 @@ fn created_and_deleted_rows_use_the_field_names_of_lists() {
         ran.json()
     };
     assert_eq!(
-        json("app delete ci"),
+        json("app delete ci --yes"),
         json!({"code": "ci", "deleted": true})
     );
     assert_eq!(
-        json("token delete t1"),
+        json("token delete t1 --yes"),
         json!({"id": "t1", "deleted": true})
     );
     assert_eq!(
-        json("user delete alice"),
+        json("user delete alice --yes"),
         json!({"name": "alice", "deleted": true})
     );
     assert_eq!(

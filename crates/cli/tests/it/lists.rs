@@ -438,7 +438,7 @@ fn apps_users_and_tokens_are_created_and_deleted() {
             .contains("2023-11-14T22:13:20Z  alice  ci")
     );
     for what in ["app", "user", "token"] {
-        let ran = run(&[what, "delete", "x/y"], "");
+        let ran = run(&[what, "delete", "x/y", "--yes"], "");
         assert_eq!(ran.code, 0, "{ran:?}");
         assert_eq!(
             server.lines().last().unwrap(),

@@ -7,6 +7,7 @@ mod account;
 mod agents;
 mod command;
 mod config;
+mod confirm;
 mod descriptors;
 mod documents;
 mod events;

@@ -34,7 +34,7 @@ fn answer(
     if !asked.line.contains("/tasks/") {
         let rows: Vec<Value> = results
             .iter()
-            .map(|row| json!({"host": row["host"]}))
+            .map(|row| json!({"namespace": "web", "name": "nginx", "host": row["host"]}))
             .collect();
         return ok(json!({"count": rows.len(), "processes": rows}));
     }
@@ -85,8 +85,15 @@ fn an_operation_is_waited_for_and_reported() {
         ran.stderr
     );
     let asked = server.asked();
-    assert_eq!(asked[0].line, "POST /api/v1/processes/web/nginx/operate");
-    assert_eq!(asked[0].body, json!({"op": "start", "all": true}));
+    assert_eq!(
+        asked[0].line,
+        "GET /api/v1/processes?process=web%2Fnginx&start=0&limit=1000"
+    );
+    assert_eq!(asked[1].line, "POST /api/v1/processes/web/nginx/operate");
+    assert_eq!(
+        asked[1].body,
+        json!({"op": "start", "hosts": ["0:10.0.0.1", "0:10.0.0.2"]})
+    );
     let ran = run(&server, &["start", "web/nginx", "--all", "-q"]);
     assert_eq!(
         (ran.code, ran.stdout.as_str(), ran.stderr.as_str()),
@@ -176,8 +183,8 @@ fn of_many_hosts_only_the_failures_are_shown() {
         .count();
     assert_eq!(
         n_bytes,
-        2,
-        "only the request and a first glance: {:?}",
+        3,
+        "only the hosts, the request and a first glance: {:?}",
         server.lines()
     );
 }
@@ -222,7 +229,10 @@ fn programs_get_every_result() {
         .map(|n| result(n, if n == 7 { 836 } else { 0 }, "x"))
         .collect();
     let server = ending(results, 0);
-    let ran = run(&server, &["restart", "web/nginx", "--all", "-o", "json"]);
+    let ran = run(
+        &server,
+        &["restart", "web/nginx", "--all", "--yes", "-o", "json"],
+    );
     assert_eq!(ran.code, 1, "{}", ran.stderr);
     let json = ran.json();
     assert_eq!(json["results"].as_array().unwrap().len(), 1500);

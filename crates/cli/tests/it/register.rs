@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 
 use crate::command::{Output, muster};
-use crate::fake_server::{FakeServer, ok, status};
+use crate::fake_server::{FakeServer, ok};
 
 fn accepting() -> FakeServer {
     FakeServer::new(|asked| match asked.body["hosts"].as_array() {
         Some(hosts) => {
-            let result = |(index, _): (usize, &Value)| json!({"host": format!("0:10.0.0.{index}"), "code": 0, "message": "success"});
+            let result = |(index, _): (usize, &Value)| json!({"host": format!("0:10.0.0.{index}"), "code": 0, "message": "success", "changed": true});
             ok(json!({"results": hosts.iter().enumerate().map(result).collect::<Vec<_>>()}))
         }
         None => ok(json!({"count": 1, "hosts": [{"host": "0:127.0.0.1", "connected": true}]})),
@@ -393,7 +393,9 @@ fn a_different_registration_is_refused_with_advice() {
 #[test]
 fn an_update_by_flags_changes_only_those() {
     let server = FakeServer::new(|asked| match asked.line.split(' ').next().unwrap() {
-        "PUT" => ok(json!({"results": [{"host": "0:10.0.0.1", "code": 0, "message": "success"}]})),
+        "PUT" => ok(
+            json!({"results": [{"host": "0:10.0.0.1", "code": 0, "message": "success", "changed": true}]}),
+        ),
         _ if asked.line.contains('?') => {
             ok(json!({"count": 1, "processes": [{"host": "0:10.0.0.1"}]}))
         }
@@ -465,64 +467,59 @@ fn an_update_adds_and_removes_variables_and_labels() {
 fn forgetting(has_it: bool) -> FakeServer {
     FakeServer::new(move |asked| {
         if asked.line.starts_with("GET") {
-            return match (has_it, asked.line.contains('?')) {
-                (true, _) => ok(json!({"count": 1, "processes": [{"host": "0:10.0.0.1"}]})),
-                (false, true) => ok(json!({"count": 0, "processes": []})),
-                (false, false) => {
-                    status(404, json!({"error": {"code": "not_found", "message": "x"}}))
-                }
-            };
+            let row = json!({"namespace": "web", "name": "nginx", "host": "0:10.0.0.1"});
+            let rows = Vec::from_iter(has_it.then_some(row));
+            return ok(json!({"count": rows.len(), "processes": rows}));
         }
-        let everywhere = vec![json!("0:10.0.0.1")];
-        let hosts = asked.body["hosts"].as_array().unwrap_or(&everywhere);
-        let result = |host| json!({"host": host, "code": 0, "message": "success"});
-        ok(json!({"results": hosts.iter().map(result).collect::<Vec<_>>()}))
+        let hosts = asked.body["hosts"].as_array().unwrap().iter();
+        let result = |host| {
+            let changed = has_it && host == "0:10.0.0.1";
+            json!({"host": host, "code": 0, "message": "success", "changed": changed})
+        };
+        ok(json!({"results": hosts.map(result).collect::<Vec<_>>()}))
     })
 }
 
 #[test]
 fn unregister_takes_hosts_or_all() {
-    for (choice, line, body) in [
-        (
-            &["--host", "10.0.0.1"][..],
-            "DELETE /api/v1/processes/web/nginx",
-            json!({"hosts": ["0:10.0.0.1"]}),
-        ),
-        (
-            &["--all"],
-            "DELETE /api/v1/processes/web/nginx?all=true",
-            Value::Null,
-        ),
-        (
-            &[],
-            "DELETE /api/v1/processes/web/nginx",
-            json!({"hosts": ["0:10.0.0.1"]}),
-        ),
-    ] {
+    for choice in [&["--host", "10.0.0.1"][..], &["--all"], &[]] {
         let server = forgetting(true);
-        let ran = muster(&[&["unregister", "web/nginx"], choice].concat())
-            .to(&server.url)
-            .run();
+        let args = [&["unregister", "web/nginx", "--yes"], choice].concat();
+        let ran = muster(&args).to(&server.url).run();
         assert_eq!(
             (ran.code, ran.stdout.as_str(), ran.stderr.as_str()),
             (0, "forgot web/nginx on 1 host\n", ""),
             "{choice:?}"
         );
         let asked = server.asked().pop().unwrap();
-        assert_eq!((asked.line.as_str(), asked.body), (line, body));
+        assert_eq!(asked.line, "DELETE /api/v1/processes/web/nginx");
+        assert_eq!(asked.body, json!({"hosts": ["0:10.0.0.1"]}));
     }
+    let server = forgetting(true);
+    let ran = muster(&["unregister", "web/nginx"]).to(&server.url).run();
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(
+        ran.stderr
+            .contains("not done: forget web/nginx on 0:10.0.0.1\n"),
+        "{ran:?}"
+    );
+    assert!(server.lines().iter().all(|line| line.starts_with("GET")));
 }
 
 #[test]
 fn unregistering_an_unknown_process_succeeds() {
     let server = forgetting(false);
     for choice in [&[][..], &["--all"], &["--host", "10.0.0.1,10.0.0.2"]] {
-        let args = [&["unregister", "web/nginx"], choice].concat();
+        let args = [&["unregister", "web/nginx", "--yes"], choice].concat();
         let ran = muster(&args).to(&server.url).run();
         assert_eq!(
-            (ran.code, ran.stdout.as_str(), ran.stderr.as_str()),
-            (0, "", "web/nginx was not registered\n"),
-            "{choice:?}"
+            (ran.code, ran.stdout.as_str()),
+            (0, ""),
+            "{choice:?} {ran:?}"
+        );
+        assert!(
+            ran.stderr.ends_with("web/nginx was not registered\n"),
+            "{ran:?}"
         );
         let ran = muster(&[&args[..], &["-o", "json"]].concat())
             .to(&server.url)
@@ -530,16 +527,19 @@ fn unregistering_an_unknown_process_succeeds() {
         assert_eq!(ran.code, 0, "{ran:?}");
         assert!(ran.json()["results"].is_array(), "{ran:?}");
     }
-    let ran = muster(&["unregister", "web/nginx", "-H", "10.0.0.1,10.0.0.2"])
+    let hosts = "10.0.0.1,10.0.0.2";
+    let ran = muster(&["unregister", "web/nginx", "-H", hosts, "--yes"])
         .to(&forgetting(true).url)
         .run();
     assert_eq!(
-        (ran.code, ran.stdout.as_str(), ran.stderr.as_str()),
-        (
-            0,
-            "forgot web/nginx on 1 host\n",
-            "web/nginx was not registered on 0:10.0.0.2\n"
-        )
+        (ran.code, ran.stdout.as_str()),
+        (0, "forgot web/nginx on 1 host\n"),
+        "{ran:?}"
+    );
+    assert!(
+        ran.stderr
+            .ends_with("web/nginx was not registered on 0:10.0.0.2\n"),
+        "{ran:?}"
     );
 }
 
@@ -547,7 +547,7 @@ fn unregistering_an_unknown_process_succeeds() {
 fn an_address_that_is_no_muster_server_has_forgotten_nothing() {
     let other = FakeServer::answering(404, json!("no such page"));
     for choice in [&[][..], &["--all"], &["--host", "10.0.0.1"]] {
-        let args = [&["unregister", "web/nginx"], choice].concat();
+        let args = [&["unregister", "web/nginx", "--yes"], choice].concat();
         assert_eq!(muster(&args).to(&other.url).run().code, 4, "{choice:?}");
     }
 }

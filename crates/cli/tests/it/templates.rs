@@ -138,7 +138,7 @@ fn versions_are_written_shown_activated_and_copied() {
         last(&server).line,
         "POST /api/v1/businesses/2/templates/3/versions/5/clone"
     );
-    run(&server, &["delete", "login.conf"]);
+    run(&server, &["delete", "login.conf", "--yes"]);
     assert_eq!(
         last(&server).line,
         "DELETE /api/v1/businesses/2/templates/3"

@@ -46,16 +46,31 @@ fn an_import_sends_each_business_and_shows_what_changes() {
 }
 
 #[test]
-fn an_import_from_standard_input_does_not_ask() {
+fn an_import_that_takes_processes_out_needs_yes_without_a_terminal() {
     let server = FakeServer::answering(200, difference());
     let several = json!({"businesses": [{"bk_biz_id": 2}, {"bk_biz_id": 3}]});
-    let ran = muster(&["topology", "import", "-", "-o", "json"])
-        .stdin(&several.to_string())
-        .to(&server.url)
-        .run();
+    let args = ["topology", "import", "-", "-o", "json", "--yes"];
+    let run = |args: &[&str]| {
+        let several = several.to_string();
+        muster(args).stdin(&several).to(&server.url).run()
+    };
+    let ran = run(&args[..5]);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(
+        ran.stderr.contains("not done: take 4 processes out"),
+        "{ran:?}"
+    );
+    let n_asked = server.lines().len();
+    assert!(
+        server
+            .lines()
+            .iter()
+            .all(|line| line.contains("dry_run=true"))
+    );
+    let ran = run(&args);
     assert_eq!(ran.code, 0, "{ran:?}");
     assert_eq!(
-        server.lines(),
+        server.lines()[n_asked..],
         [
             "PUT /api/v1/businesses/2/topology",
             "PUT /api/v1/businesses/3/topology"
@@ -89,7 +104,7 @@ fn rows_that_were_left_out_are_a_failure() {
     let mut answer = difference();
     answer["troubles"] = json!([{"row": "sets[0].modules[0]", "reason": "no processes"}]);
     let server = FakeServer::answering(200, answer);
-    let ran = muster(&["topology", "import", "-"])
+    let ran = muster(&["topology", "import", "-", "--yes"])
         .stdin(GAME)
         .to(&server.url)
         .run();
@@ -123,7 +138,9 @@ fn a_business_that_is_not_there_is_said_with_what_to_do() {
     let said = json!({"error": {"code": "not_found", "message": "business 9 is not known"}});
     for verb in ["export", "refresh", "remove"] {
         let server = FakeServer::answering(404, said.clone());
-        let ran = muster(&["topology", verb, "9"]).to(&server.url).run();
+        let yes = Vec::from_iter((verb == "remove").then_some("--yes"));
+        let args = [&["topology", verb, "9"], &yes[..]].concat();
+        let ran = muster(&args).to(&server.url).run();
         assert_eq!(ran.code, 4, "{ran:?}");
         assert!(
             ran.stderr

@@ -189,9 +189,9 @@ fn a_process_outlives_up() {
             .stdout
             .contains("already so (829)")
     );
-    up.fine(&["unregister", "demo/sleeper", "--all"]);
-    up.fine(&["unregister", "demo/sleeper"]);
-    up.fine(&["unregister", "demo/sleeper", "--host", "127.0.0.1"]);
+    up.fine(&["unregister", "demo/sleeper", "--all", "--yes"]);
+    up.fine(&["unregister", "demo/sleeper", "--yes"]);
+    up.fine(&["unregister", "demo/sleeper", "--host", "127.0.0.1", "--yes"]);
     for choice in [&[][..], &["--all"], &["--host", "127.0.0.1"]] {
         let ran = up.run(&[&["start", "demo/sleeper"], choice].concat());
         assert_eq!(ran.code, 4, "{choice:?}: {ran:?}");

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use model::access::Caller;
 use model::change::{Changes, ProcessId};
+use model::expression::unescaped;
 use model::job::{AfterRelease, JobAction, JobId, JobRow, JobStatus, JobTaskRow};
 use model::{Code, FullName, Op, OpId, Outcome, TaskId, UnixMillis};
 use tokio::sync::watch;
@@ -311,7 +312,7 @@ impl<'a> JobStep<'a> {
 
     fn block(&mut self, ordinal: u32, cause: u32) {
         let because = self.task(cause).map_or_else(String::new, |cause| {
-            format!("{}: {}", cause.label.expression, cause.reason)
+            format!("{}: {}", unescaped(&cause.label.expression), cause.reason)
         });
         let reason = format!("not begun, because an earlier task failed: {because}");
         self.fail(ordinal, BLOCKED, reason);

@@ -26,7 +26,8 @@ impl Registry {
             let mut draft = Draft::new(world, at);
             let answers = answer_each(world.fleet, &hosts, |host| {
                 let id = draft.host(host);
-                if draft.fleet.groups(id, &namespace) != groups {
+                let changed = draft.fleet.groups(id, &namespace) != groups;
+                if changed {
                     let (namespace, groups) = (namespace.clone(), groups.clone());
                     draft.changes.groups.push(GroupRow {
                         host: id,
@@ -34,7 +35,7 @@ impl Registry {
                         groups,
                     });
                 }
-                success()
+                success(changed)
             });
             let detail = format!("{} groups on {}", groups.len(), trail(&answers));
             draft.audit(Audit::new(
@@ -91,21 +92,20 @@ impl Draft<'_> {
             Ok(host) => host,
             Err(refusal) => return refusal,
         };
-        let answer = |code, message: String| HostAnswer {
+        let answer = |code, message: String, changed| HostAnswer {
             key_prefix: asked.key_prefix.clone(),
             host: Some(host),
             code,
             message,
+            changed,
         };
+        let refuse = |message: String| answer(Code::INVALID, message, false);
         let Some(view) = self.fleet.find_host(&host) else {
-            return answer(Code::INVALID, format!("host {host} is not known"));
+            return refuse(format!("host {host} is not known"));
         };
         let twice = self.changes.hosts.iter().any(|row| row.id == view.id);
         if twice {
-            return answer(
-                Code::INVALID,
-                format!("host {host} is named twice with different ids"),
-            );
+            return refuse(format!("host {host} is named twice with different ids"));
         }
         let drafted = self
             .changes
@@ -117,12 +117,10 @@ impl Draft<'_> {
             .host_of_agent(agent)
             .is_some_and(|owner| owner != view.id);
         if taken || drafted {
-            return answer(
-                Code::INVALID,
-                format!("agent id {agent} belongs to another host"),
-            );
+            return refuse(format!("agent id {agent} belongs to another host"));
         }
-        if view.agent_id != Some(agent) {
+        let changed = view.agent_id != Some(agent);
+        if changed {
             self.changes.hosts.push(model::change::HostRow {
                 id: view.id,
                 host,
@@ -131,6 +129,6 @@ impl Draft<'_> {
                 supplier: view.supplier,
             });
         }
-        answer(Code::OK, "success".to_owned())
+        answer(Code::OK, "success".to_owned(), changed)
     }
 }

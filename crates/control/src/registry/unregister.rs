@@ -42,13 +42,13 @@ impl Draft<'_> {
         let name = self.fleet.name_id(name);
         answer_each(self.fleet, hosts, |host| {
             let host = self.fleet.host_id(&host);
-            if let Some(row) = host
+            let row = host
                 .zip(name)
-                .and_then(|(host, name)| self.fleet.process(host, name))
-            {
+                .and_then(|(host, name)| self.fleet.process(host, name));
+            if let Some(row) = row {
                 self.forget(row.id());
             }
-            success()
+            success(row.is_some())
         })
     }
 }

@@ -2,20 +2,25 @@
 
 use std::sync::Arc;
 
+use fleet::Fleet;
 use fleet::view::View;
 use model::access::{Audit, Caller, Permission};
 use model::change::Changes;
 use model::config_template::{
     MAX_CONTENT, TemplateChanges, TemplateId, VersionId, VersionRow, VersionState,
 };
-use model::topology::BusinessId;
+use model::topology::{BkProcessId, BusinessId};
 use model::{Invalid, UnixMillis};
 use template::Template;
 
 use super::Templates;
 use super::edit::find;
+use super::render::Rendering;
 use crate::ControlError;
 use crate::answers::user_or_app;
+
+/// How many instances are named for which a version cannot be rendered.
+const MAX_FAILURES: usize = 5;
 
 impl Templates {
     /// Creates or replaces the draft of a template. An invalid template is refused with the line of the error.
@@ -55,7 +60,8 @@ impl Templates {
         .await
     }
 
-    /// Activates a version; the previously active one becomes past.
+    /// Activates a version; the previously active one becomes past. Refused if it cannot be rendered for each instance that
+    /// the template is bound to.
     pub async fn activate_version(
         &self,
         caller: &Caller,
@@ -63,6 +69,7 @@ impl Templates {
         version: VersionId,
     ) -> Result<(), ControlError> {
         self.access.check(caller, Permission::Operate, business)?;
+        self.check_instances(business, version).await?;
         let (caller, at) = (caller.clone(), self.core.now());
         let core = &self.core;
         core.commit(move |world| {
@@ -85,6 +92,51 @@ impl Templates {
             Ok((changes, ()))
         })
         .await
+    }
+
+    /// Renders a version for every instance that its template is bound to. Stops after some failures, and names them.
+    async fn check_instances(
+        &self,
+        business: BusinessId,
+        version: VersionId,
+    ) -> Result<(), ControlError> {
+        let (version, instances) = {
+            let fleet = self.core.fleet();
+            let version = find_version(fleet.view(), business, version)?;
+            let instances = bound_instances(&fleet, business, version.template);
+            (version, instances)
+        };
+        let mut failures = Vec::new();
+        for (process, local_inst_id) in instances {
+            let (of, rendering) = {
+                let fleet = self.core.fleet();
+                // It may have gone meanwhile.
+                let Some(row) = fleet.view_row(process) else {
+                    continue;
+                };
+                let name = find(fleet.view(), business, version.template)?
+                    .template_name
+                    .clone();
+                let text = version.content.clone();
+                let of = row.expression();
+                (of, Rendering::new(&fleet, &row, local_inst_id, name, text))
+            };
+            if let Err(failure) = rendering.run().await {
+                let reason = failure.reason;
+                failures.push(format!("instance {local_inst_id} of {of}: {reason}"));
+            }
+            if failures.len() == MAX_FAILURES {
+                failures.push("others were not tried".to_owned());
+                break;
+            }
+        }
+        match failures.is_empty() {
+            true => Ok(()),
+            false => {
+                let rule = format!("cannot be rendered for {}", failures.join("; "));
+                Err(Invalid::new("version", rule).into())
+            }
+        }
     }
 
     /// Copies a version into the draft of its template.
@@ -117,6 +169,22 @@ impl Templates {
         versions.reverse();
         Ok(versions)
     }
+}
+
+/// The instances that a template makes files for. What has vanished from its source gets none.
+fn bound_instances(
+    fleet: &Fleet,
+    business: BusinessId,
+    template: TemplateId,
+) -> Vec<(BkProcessId, u32)> {
+    let view = fleet.view();
+    let processes = view.processes_of(business).into_iter().flatten();
+    let bound = processes.map(BkProcessId).filter(|id| {
+        let mut templates = view.templates_for(*id).into_iter();
+        !view.has_vanished(*id) && templates.any(|bound| bound.id == template)
+    });
+    let instances = |id| (1..=view.expected_instances(id)).map(move |number| (id, number));
+    bound.flat_map(instances).collect()
 }
 
 /// The name and content to preview: the draft, else the active version.

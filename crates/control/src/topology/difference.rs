@@ -107,7 +107,7 @@ pub(super) fn changed(before: &Program, now: &Program) -> String {
     }
 }
 
-fn fields(program: &Program) -> [(&'static str, String); 14] {
+fn fields(program: &Program) -> [(&'static str, String); 16] {
     [
         ("bk_process_name", program.bk_process_name.clone()),
         ("bk_func_name", program.bk_func_name.clone()),
@@ -126,6 +126,8 @@ fn fields(program: &Program) -> [(&'static str, String); 14] {
             "bk_start_check_secs",
             format!("{:?}", program.bk_start_check_secs),
         ),
+        ("spec", program.spec.clone()),
+        ("labels", format!("{:?}", program.labels)),
     ]
 }
 

@@ -170,7 +170,7 @@ impl Planner<'_> {
             func_name: &program.bk_func_name,
         };
         let content = render::spec(program, &variables, watched)
-            .map(|spec| Content::new(spec, render::labels(alias)));
+            .map(|spec| Content::new(spec, render::labels(program)));
         if alike {
             shared.contents.insert(process.row.program, content.clone());
         }

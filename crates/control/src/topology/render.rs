@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use fleet::view::ViewRow;
-use model::spec::raw::{RawCommands, RawConfigFile, RawIdentity, RawPolicy, SpecRules};
+use model::spec::raw::{RawConfigFile, SpecRules};
 use model::spec::{RawSpec, Spec};
 use model::topology::{Program, ProgramText, inst_id};
 use model::{Invalid, Labels};
@@ -77,7 +77,9 @@ const NAMES: [&str; 14] = [
 pub(super) fn is_plain(program: &Program) -> bool {
     ProgramText::ALL
         .iter()
-        .all(|text| form(program.text(*text)) == Form::Plain)
+        .map(|text| program.text(*text))
+        .chain([program.spec.as_str()])
+        .all(|text| form(text) == Form::Plain)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -168,44 +170,65 @@ pub(super) fn spec(
         "" => &program.bk_process_name,
         name => name,
     };
-    let raw = RawSpec {
-        identity: Some(RawIdentity {
-            proc_name: Some(name.to_owned()),
-            setup_path: work_path,
-            pid_path: pid_file,
-            user: Some(match program.user.trim() {
-                "" => "root".to_owned(),
-                user => user.to_owned(),
-            }),
-            ..RawIdentity::default()
-        }),
-        control: Some(RawCommands {
-            start_cmd: rendered(ProgramText::Start)?,
-            stop_cmd: rendered(ProgramText::Stop)?,
-            restart_cmd: rendered(ProgramText::Restart)?,
-            reload_cmd: rendered(ProgramText::Reload)?,
-            kill_cmd: rendered(ProgramText::FaceStop)?,
-            ..RawCommands::default()
-        }),
-        monitor_policy: Some(RawPolicy {
-            start_check_secs: program.bk_start_check_secs.map(i64::from),
-            op_timeout: program.timeout.map(i64::from),
-            ..RawPolicy::default()
-        }),
-        configmap: Some(
-            watched
-                .into_iter()
-                .map(|(path, md5)| {
-                    Some(RawConfigFile {
-                        path: Some(path),
-                        md5: Some(md5),
-                    })
-                })
-                .collect(),
-        ),
-        ..RawSpec::default()
-    };
+    let mut raw = further(program, variables)?;
+    let identity = raw.identity.get_or_insert_default();
+    identity.proc_name = Some(name.to_owned());
+    identity.setup_path = work_path;
+    identity.pid_path = pid_file;
+    identity.user = Some(match program.user.trim() {
+        "" => "root".to_owned(),
+        user => user.to_owned(),
+    });
+    let control = raw.control.get_or_insert_default();
+    control.start_cmd = rendered(ProgramText::Start)?;
+    control.stop_cmd = rendered(ProgramText::Stop)?;
+    control.restart_cmd = rendered(ProgramText::Restart)?;
+    control.reload_cmd = rendered(ProgramText::Reload)?;
+    control.kill_cmd = rendered(ProgramText::FaceStop)?;
+    let policy = raw.monitor_policy.get_or_insert_default();
+    policy.start_check_secs = program.bk_start_check_secs.map(i64::from);
+    policy.op_timeout = program.timeout.map(i64::from);
+    let watched = watched.into_iter().map(|(path, md5)| {
+        Some(RawConfigFile {
+            path: Some(path),
+            md5: Some(md5),
+        })
+    });
+    let files = raw.configmap.get_or_insert_default();
+    files.extend(watched);
     raw.complete(SpecRules::Inline).map_err(with_source_field)
+}
+
+/// The rest of the spec, every text of it rendered.
+fn further(program: &Program, variables: &Variables<'_>) -> Result<RawSpec, Invalid> {
+    if program.spec.is_empty() {
+        return Ok(RawSpec::default());
+    }
+    let unreadable = |error: serde_json::Error| Invalid::new("spec", error.to_string());
+    let mut spec: Value = serde_json::from_str(&program.spec).map_err(unreadable)?;
+    render_texts(&mut spec, "spec", variables)?;
+    serde_json::from_value(spec).map_err(unreadable)
+}
+
+fn render_texts(value: &mut Value, field: &str, variables: &Variables<'_>) -> Result<(), Invalid> {
+    match value {
+        Value::String(text) => {
+            let rendered = line(field, text, variables)?.into_owned();
+            *text = rendered;
+        }
+        Value::Array(items) => {
+            for (index, item) in items.iter_mut().enumerate() {
+                render_texts(item, &format!("{field}[{index}]"), variables)?;
+            }
+        }
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                render_texts(value, &format!("{field}.{name}"), variables)?;
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+    Ok(())
 }
 
 /// A relative file is within the work path.
@@ -226,12 +249,20 @@ fn with_source_field(invalid: Invalid) -> Invalid {
         "control.kill_cmd" => "face_stop_cmd",
         "monitor_policy.op_timeout" => "timeout",
         "monitor_policy.start_check_secs" => "bk_start_check_secs",
-        other => other.strip_prefix("control.").unwrap_or(other),
+        "control.start_cmd" => "start_cmd",
+        "control.stop_cmd" => "stop_cmd",
+        "control.restart_cmd" => "restart_cmd",
+        "control.reload_cmd" => "reload_cmd",
+        other => return Invalid::new(format!("spec.{other}"), invalid.rule),
     };
     Invalid::new(field, invalid.rule)
 }
 
-/// The labels that all instances of an alias share.
-pub(super) fn labels(alias: &str) -> Labels {
-    Labels::default().with("bk_process_name", alias)
+/// The labels that all instances of a program share.
+pub(super) fn labels(program: &Program) -> Labels {
+    let given = program.labels.iter();
+    let given = given.fold(Labels::default(), |labels, (key, value)| {
+        labels.with(key, value)
+    });
+    given.with("bk_process_name", &program.bk_process_name)
 }

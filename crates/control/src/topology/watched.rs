@@ -50,7 +50,7 @@ impl Draft<'_> {
             let Ok(spec) = render::spec(row.program, &variables, watched) else {
                 continue;
             };
-            let content = Content::new(spec, render::labels(&row.program.bk_process_name));
+            let content = Content::new(spec, render::labels(row.program));
             let before = instance.row.to_change();
             let definition = self.definition(before.name, &content);
             self.put_instance(before.host, before.name, definition, process);

@@ -308,6 +308,34 @@ async fn a_failing_template_names_its_line_and_writes_nothing() {
 }
 
 #[tokio::test]
+async fn a_version_that_fails_for_a_bound_instance_is_not_activated() {
+    let (rig, _agent, template) = rig("fine\n").await;
+    let templates = rig.control.templates();
+    let before = templates.get(&rig.caller, BUSINESS, template).unwrap();
+    // It can be rendered for the first instance and not for the second.
+    let text = "% if local_inst_id > 1:\n${nobody}\n% endif\n";
+    let draft = templates
+        .save_draft(&rig.caller, BUSINESS, template, String::new(), text.into())
+        .await
+        .unwrap();
+    let refused = templates
+        .activate_version(&rig.caller, BUSINESS, draft)
+        .await;
+    let Err(ControlError::Invalid(invalid)) = refused else {
+        panic!("it was activated");
+    };
+    assert_eq!(invalid.field, "version");
+    let rule = &invalid.rule;
+    assert!(rule.contains("for instance 2 of "), "{rule}");
+    assert!(rule.contains("zone.conf line 2: "), "{rule}");
+    assert!(!rule.contains("instance 1 of "), "{rule}");
+    let after = templates.get(&rig.caller, BUSINESS, template).unwrap();
+    assert_eq!(after.active, before.active);
+    assert_eq!(after.draft, Some(draft), "the draft is kept");
+    activate(&rig, template, "${local_inst_id}\n").await;
+}
+
+#[tokio::test]
 async fn an_open_release_is_repeated_after_a_restart() {
     let (rig, agent, _) = rig(TEXT).await;
     let disk = Disk::default();

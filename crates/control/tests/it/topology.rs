@@ -103,7 +103,7 @@ fn instances(rig: &Rig) -> Vec<String> {
             let registered = instance.row;
             shown.push(format!(
                 "{} {} {} {}",
-                row.expression(),
+                row.joined_names(),
                 registered.host().host,
                 registered.name(),
                 registered.definition().spec.control.start_cmd

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use model::AgentId;
 use model::change::ProcessId;
 use model::config_template::TemplateRow;
+use model::expression::escaped;
 use model::scope::ProcessStatus;
 use model::topology::{
     BkProcessId, BusinessRow, MachineRow, ModuleRow, Program, SetRow, ViewProcessRow, inst_id,
@@ -68,16 +69,24 @@ impl<'a> ViewRow<'a> {
         self.fleet.view.managed.contains(self.process.id.0)
     }
 
-    /// set.module.service.process.id
+    /// `set.module.service.process.id`, an expression that selects only this process.
     pub fn expression(&self) -> String {
-        format!(
-            "{}.{}.{}.{}.{}",
-            self.set.name,
-            self.module.name,
+        let names = self.names().map(escaped);
+        format!("{}.{}", names.join("."), self.process.id)
+    }
+
+    /// The same without escapes, as GSEKit shows it. It does not parse where a name holds a dot.
+    pub fn joined_names(&self) -> String {
+        format!("{}.{}", self.names().join("."), self.process.id)
+    }
+
+    fn names(&self) -> [&str; 4] {
+        [
+            &self.set.name,
+            &self.module.name,
             self.service_name,
-            self.program.bk_process_name,
-            self.process.id
-        )
+            &self.program.bk_process_name,
+        ]
     }
 
     /// The config templates that are bound to it.

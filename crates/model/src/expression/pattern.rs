@@ -215,6 +215,21 @@ pub fn escaped(name: &str) -> String {
     }
 }
 
+/// The text without escapes: the inverse of [`escaped`], also for several of them joined by dots.
+pub fn unescaped(written: &str) -> String {
+    let mut name = String::with_capacity(written.len());
+    let mut characters = written.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' => name.extend(characters.next()),
+            // An empty name.
+            '[' if characters.next_if_eq(&']').is_some() => {}
+            other => name.push(other),
+        }
+    }
+    name
+}
+
 /// `*`
 impl Default for Pattern {
     fn default() -> Self {

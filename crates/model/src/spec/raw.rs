@@ -1,6 +1,10 @@
 //! Specs of API requests: every field optional, some with two spellings, numbers also as strings.
 
+mod keys;
+
 use serde::{Deserialize, Serialize};
+
+pub use keys::{SECTIONS, check_keys};
 
 use super::runtime::RawRuntime;
 use super::{AutoType, Commands, ConfigFile, Identity, Limits, Policy, Probe, Spec, WarnReport};

@@ -12,18 +12,32 @@
 //!           - {bk_process_name: login, work_path: /opt/login, pid_file: login.pid, start_cmd: ./start.sh}
 //! ```
 //!
+//! What else a spec has is written under `spec`, and labels under `labels`:
+//!
+//! ```yaml
+//!           - bk_process_name: login
+//!             labels: {tier: front}
+//!             spec:
+//!               identity: {log_path: "/var/log/login/${local_inst_id}.log"}
+//!               control: {health_cmd: ./check.sh}
+//!               resource: {cpu: 50}
+//!               runtime: {env: {MODE: fast}, memory_max: 1073741824}
+//! ```
+//!
 //! Every host of a module runs all of its processes. `service_instances` holds what differs between hosts. Ids are optional:
 //! without one, an object is identified by its name. An unknown key is an error, because it is probably a typing mistake.
 
+mod further;
 mod read;
 mod write;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::{Attributes, BusinessFacts};
-use crate::Invalid;
+use crate::{Invalid, lenient};
 
 /// The file: one business, or several.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -162,6 +176,16 @@ pub struct ProcessDocument {
     pub timeout: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bk_start_check_secs: Option<u32>,
+    /// What else a spec has, in its sections: log_path, health_cmd, limits, policy, runtime. Texts are rendered for each
+    /// instance, as the commands are.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub spec: Map<String, Value>,
+    #[serde(
+        default,
+        deserialize_with = "lenient::labels",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
+    pub labels: BTreeMap<String, String>,
 }
 
 fn one() -> u32 {
@@ -272,6 +296,83 @@ mod tests {
             )
         };
         assert_eq!(strip(again), strip(facts));
+    }
+
+    #[test]
+    fn everything_of_a_spec_round_trips_through_a_document() {
+        let spec = serde_json::json!({
+            "identity": {"log_path": "/l/${local_inst_id}", "config_path": "/c", "index_key": "k"},
+            "control": {"health_cmd": "./check", "version_cmd": "./v"},
+            "resource": {"cpu": 5.5, "mem": 1, "fd": 2, "disk": 3, "net": 4},
+            "monitor_policy": {"auto_type": "periodic", "crontab_rule": "* * * * *", "start_retries": 1,
+                "start_interval": 2, "stop_check_secs": 3},
+            "warn_report_policy": {"report_id": 7},
+            "configmap": [{"path": "/c", "md5": ""}],
+            "runtime": {"env": {"A": "b"}, "umask": "027", "memory_max": 2097152, "nofile": null},
+        });
+        let mut process = login();
+        process["spec"] = spec;
+        process["labels"] = serde_json::json!({"tier": "front", "weight": 3});
+        let modules = |process: &serde_json::Value| {
+            serde_json::json!([{"bk_module_name": "login",
+            "hosts": ["10.0.0.1"], "processes": [process]}])
+        };
+        let facts = document(modules(&process)).to_facts().unwrap();
+        let program = &facts.processes[0].program;
+        assert!(
+            program.spec.contains(r#""auto_type":0"#),
+            "{}",
+            program.spec
+        );
+        assert!(!program.spec.contains("null"), "{}", program.spec);
+        assert_eq!(program.labels["weight"], "3");
+        let again = BusinessDocument::of(&facts).to_facts().unwrap();
+        assert_eq!(again.processes[0].program, *program);
+
+        for (section, value, why) in [
+            (
+                "identity",
+                serde_json::json!({"setup_path": "/x"}),
+                "spec.identity.setup_path: is written as work_path",
+            ),
+            (
+                "alive_monitor_policy",
+                serde_json::json!({}),
+                "is written as monitor_policy",
+            ),
+            (
+                "runtime",
+                serde_json::json!({"envs": {}}),
+                "spec.runtime.envs: is unknown",
+            ),
+            (
+                "limits",
+                serde_json::json!({}),
+                "spec.limits: is no part of a spec",
+            ),
+            (
+                "resource",
+                serde_json::json!({"cpu": "much"}),
+                "spec.resource: ",
+            ),
+        ] {
+            let mut process = login();
+            process["spec"] = serde_json::json!({section: value});
+            let error = document(modules(&process)).to_facts().unwrap_err();
+            let error = error.to_string();
+            assert!(
+                error.starts_with("sets[0].modules[0].processes[0].spec."),
+                "{error}"
+            );
+            assert!(error.contains(why), "{error}");
+        }
+        let mut process = login();
+        process["labels"] = serde_json::json!({"bk_process_id": 1});
+        let error = document(modules(&process)).to_facts().unwrap_err();
+        assert!(
+            error.field.ends_with("processes[0].labels.bk_process_id"),
+            "{error}"
+        );
     }
 
     #[test]

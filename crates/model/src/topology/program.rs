@@ -1,5 +1,7 @@
 //! The description of a process of the view: alias, number of instances, paths and commands as templates.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::Invalid;
@@ -29,6 +31,12 @@ pub struct Program {
     /// Seconds that an operation may take.
     pub timeout: Option<u32>,
     pub bk_start_check_secs: Option<u32>,
+    /// The rest of its spec as JSON of a [`crate::spec::RawSpec`], its texts before they are rendered; empty for none.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub spec: String,
+    /// In addition to the labels that every instance has.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
 }
 
 /// The texts of a program that are rendered for each instance.

@@ -229,6 +229,7 @@ fn program(process: &Value) -> Program {
         face_stop_cmd: of("face_stop_cmd"),
         timeout: number(&process["timeout"]),
         bk_start_check_secs: number(&process["bk_start_check_secs"]),
+        ..Program::default()
     }
 }
 

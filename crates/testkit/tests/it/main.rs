@@ -4,6 +4,7 @@
 
 mod agents;
 mod cluster;
+mod command_line;
 mod config_files;
 mod container;
 mod crash_agent;

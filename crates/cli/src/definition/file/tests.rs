@@ -2,6 +2,12 @@ use serde_json::json;
 
 use super::*;
 
+fn parse_one(file: &str, text: &str) -> Result<Definition, String> {
+    let mut definitions = parse(file, text)?;
+    assert_eq!(definitions.len(), 1, "{file}");
+    Ok(definitions.remove(0))
+}
+
 const TOML: &str = r#"
 namespace = "web"
 name = "nginx"
@@ -22,7 +28,7 @@ start_check_secs = 2
 
 #[test]
 fn our_own_form_is_read_from_toml() {
-    let definition = parse("x.toml", TOML).unwrap();
+    let definition = parse_one("x.toml", TOML).unwrap();
     assert_eq!(definition.name.as_ref().unwrap().to_string(), "web/nginx");
     assert_eq!(
         serde_json::to_value(&definition.hosts).unwrap(),
@@ -43,10 +49,10 @@ fn our_own_form_is_read_from_toml() {
 
 #[test]
 fn json_and_toml_mean_the_same() {
-    let from_toml = parse("x.toml", TOML).unwrap();
+    let from_toml = parse_one("x.toml", TOML).unwrap();
     let value: Value = toml::from_str(TOML).unwrap();
     for file in ["x.json", "-"] {
-        let from_json = parse(file, &value.to_string()).unwrap();
+        let from_json = parse_one(file, &value.to_string()).unwrap();
         assert_eq!(format!("{from_json:?}"), format!("{from_toml:?}"));
     }
 }
@@ -65,7 +71,7 @@ fn the_body_of_a_gse_call_is_read_too() {
             "nodeman_spec": {},
         },
     });
-    let definition = parse("-", &body.to_string()).unwrap();
+    let definition = parse_one("-", &body.to_string()).unwrap();
     assert_eq!(
         serde_json::to_value(&definition.hosts).unwrap(),
         json!(["1:10.0.0.1"])
@@ -88,7 +94,7 @@ fn agent_ids_stand_before_hosts() {
         "hosts": [{"ip": "10.0.0.1", "bk_cloud_id": 1}],
         "agent_id_list": ["0:10.0.0.9", "agent-7"],
     });
-    let definition = parse("x.json", &body.to_string()).unwrap();
+    let definition = parse_one("x.json", &body.to_string()).unwrap();
     assert_eq!(
         serde_json::to_value(&definition.hosts).unwrap(),
         json!(["0:10.0.0.9", {"agent_id": "agent-7"}])
@@ -116,9 +122,51 @@ fn slips_of_the_pen_are_named() {
         ("\n\nx = ", "is no TOML: line 3"),
         ("[labels]\na = [1]", "labels: the value of \"a\""),
     ] {
-        let rule = parse("x.toml", text).unwrap_err();
+        let rule = parse_one("x.toml", text).unwrap_err();
         assert!(rule.contains(part), "{text:?}: {rule}");
     }
-    assert!(parse("x.json", "{").unwrap_err().starts_with("is no JSON"));
-    assert!(parse("x.json", "[]").unwrap_err().starts_with("must hold"));
+    assert!(
+        parse_one("x.json", "{")
+            .unwrap_err()
+            .starts_with("is no JSON")
+    );
+    assert!(
+        parse_one("x.json", "[]")
+            .unwrap_err()
+            .starts_with("must hold")
+    );
+}
+
+#[test]
+fn several_definitions_stand_under_processes() {
+    let one = |name: &str| {
+        format!(
+            "[[processes]]\nnamespace = 'web'\nname = '{name}'\n[processes.control]\nstart_cmd = 'x'\n"
+        )
+    };
+    let read = parse("x.toml", &[one("a"), one("b")].concat()).unwrap();
+    let names: Vec<String> = read
+        .iter()
+        .map(|definition| definition.name.as_ref().unwrap().to_string())
+        .collect();
+    assert_eq!(names, ["web/a", "web/b"]);
+    for (text, why) in [
+        ("processes = []", "processes: is empty"),
+        ("processes = 1", "processes: must be a list"),
+        (
+            "name = 'x'\nprocesses = []",
+            "name: must not stand beside processes",
+        ),
+        (
+            "[[processes]]\nhosts = ['10.0.0.1']",
+            "processes[0]: namespace and name: are required",
+        ),
+        (
+            "[[processes]]\nnamespace = 'a'\nname = 'b'\nodd = 1",
+            "processes[0]: odd: is no key",
+        ),
+    ] {
+        let error = parse("x.toml", text).unwrap_err();
+        assert!(error.starts_with(why), "{text}: {error}");
+    }
 }

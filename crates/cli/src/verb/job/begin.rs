@@ -2,22 +2,32 @@
 
 use std::time::Duration;
 
-use api::{ExpressionBody, JobBody, JobCreated, JobOptionsBody};
+use api::{ExpressionBody, JobBody, JobCreated, JobOptionsBody, ViewProcess};
 use model::job::JobAction;
 
 use super::super::{Context, no_business};
 use super::follow;
 use crate::args::value_name;
-use crate::client::Path;
-use crate::confirm::confirm;
+use crate::business::BusinessRef;
+use crate::client::{Client, Path};
+use crate::confirm::ConfirmArgs;
 use crate::failure::{EXIT_CODES, Exit, Failure, Kind};
-use crate::format::parse_duration;
-use crate::selection::SelectionArgs;
+use crate::format::{count, counted, parse_duration};
+use crate::selection::{SelectionArgs, pasteable};
 
 /// The expression that selects everything.
 const ANY: &str = "*";
+/// How many processes are shown before the user is asked.
+const MAX_SHOWN: usize = 20;
 
 pub fn examples(verb: &str) -> String {
+    let asks = match verb {
+        "stop" | "restart" | "kill" | "release" => {
+            "\nIt asks first where it would interrupt more than one process (release: with --then restart);\n\
+             without a terminal it needs --yes then.\n"
+        }
+        _ => "",
+    };
     let more = match verb {
         "release" => {
             "  muster job release --biz 2 --module login --template 3 --then reload\n  \
@@ -32,20 +42,20 @@ pub fn examples(verb: &str) -> String {
     format!(
         "\
 Examples:
-  muster job {verb} --biz 2                          all of the business
+  muster job {verb} --biz game                       all of the business, by its name or id
   muster job {verb} --biz 2 --set zone-1 --module login
   muster job {verb} --biz 2 --expr 'zone-[1-3].login.*.*.[0:2]'
 {more}  muster job {verb} --biz 2 --no-wait                print its id; muster job watch ID follows it
-
+{asks}
 {EXIT_CODES}"
     )
 }
 
 #[derive(Debug, clap::Args)]
 pub struct BeginArgs {
-    /// The business, by its id
-    #[arg(short, long, visible_alias = "business", value_name = "ID")]
-    biz: u32,
+    /// The business, by its id or name
+    #[arg(short, long, visible_alias = "business", value_name = "BIZ")]
+    biz: BusinessRef,
     #[command(flatten)]
     selection: SelectionArgs,
     #[command(flatten)]
@@ -56,9 +66,8 @@ pub struct BeginArgs {
     /// Wait no longer than this (90s, 5m, 1h) [default: until it is over]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration, conflicts_with = "no_wait")]
     timeout: Option<Duration>,
-    /// Do not ask when all of a business would be stopped
-    #[arg(short, long)]
-    yes: bool,
+    #[command(flatten)]
+    confirm: ConfirmArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -162,18 +171,57 @@ impl FilesArgs {
     }
 }
 
-/// Whether the action stops processes, so that a forgotten selection does damage.
-fn interrupts(action: JobAction) -> bool {
+/// Whether the job stops processes that run.
+fn interrupts(action: JobAction, options: &JobOptionsBody) -> bool {
     match action {
         JobAction::Stop | JobAction::Restart | JobAction::ForceStop => true,
+        JobAction::Release => options.after_release.to_text() == value_name(ThenArg::Restart),
         JobAction::Start
         | JobAction::Reload
         | JobAction::SetAuto
         | JobAction::UnsetAuto
         | JobAction::Generate
-        | JobAction::Release
         | JobAction::Diff => false,
     }
+}
+
+/// Shows how much the job would interrupt, and asks where that is more than one process.
+fn ask(
+    context: &Context,
+    client: &Client,
+    action: JobAction,
+    args: &BeginArgs,
+    biz: u32,
+) -> Result<(), Failure> {
+    if args.confirm.is_given() {
+        return Ok(());
+    }
+    let path = args.selection.path(biz)?;
+    let page = client
+        .pages::<ViewProcess>(&path, "processes", None)
+        .map_err(no_business)?;
+    let n_instances: usize = page.rows.iter().map(|row| row.instances.len()).sum();
+    if n_instances < 2 {
+        return Ok(());
+    }
+    for row in page.rows.iter().take(MAX_SHOWN) {
+        context
+            .out
+            .note(format!("  {}", pasteable(&row.expression)));
+    }
+    if page.rows.len() > MAX_SHOWN {
+        let more = count(page.rows.len() - MAX_SHOWN);
+        context.out.note(format!("  and {more} more"));
+    }
+    let every = match args.selection.expression()? {
+        None => "every process of business",
+        Some(_) => "processes of business",
+    };
+    args.confirm.ask(&format!(
+        "{} {every} {biz}: {}",
+        action.as_str(),
+        counted(n_instances, "instance")
+    ))
 }
 
 fn begin(
@@ -183,10 +231,10 @@ fn begin(
     options: JobOptionsBody,
 ) -> Result<Exit, Failure> {
     let expression = args.selection.expression()?;
-    let biz = args.biz;
-    if expression.is_none() && interrupts(action) && !args.yes {
-        let verb = action.as_str();
-        confirm(&format!("{verb} every process of business {biz}?"))?;
+    let client = context.client()?;
+    let biz = args.biz.id(&client)?;
+    if interrupts(action, &options) {
+        ask(context, &client, action, args, biz)?;
     }
     let expression = expression.map_or_else(|| ANY.to_owned(), |one| one.to_string());
     let body = JobBody {
@@ -202,7 +250,6 @@ fn begin(
         expression: Some(ExpressionBody::Joined(expression.clone())),
         options: Some(options),
     };
-    let client = context.client()?;
     let created: JobCreated = client
         .post(&Path::new("jobs"), &body)
         .map_err(|failure| refused(failure, &expression, biz))?;
@@ -223,7 +270,8 @@ fn refused(failure: Failure, expression: &str, biz: u32) -> Failure {
         true => failure.advise_on(
             Kind::Usage,
             format!(
-                "muster expression explain '{expression}' --biz {biz} shows what each part leaves"
+                "muster expression explain {} --biz {biz} shows what each part leaves",
+                pasteable(expression)
             ),
         ),
         false => no_business(failure),

@@ -7,17 +7,19 @@ use serde_json::Value;
 
 use super::super::Context;
 use crate::args::value_name;
+use crate::business::BusinessRef;
 use crate::client::{Path, not_as_expected};
 use crate::colors::Style;
 use crate::failure::{Exit, Failure};
 use crate::format::{age, count, now};
+use crate::selection::pasteable;
 use crate::table::{Cell, TextTable};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Only of this business
-    #[arg(short, long, visible_alias = "business", value_name = "ID")]
-    biz: Option<u32>,
+    /// Only of this business, by its id or name
+    #[arg(short, long, visible_alias = "business", value_name = "BIZ")]
+    biz: Option<BusinessRef>,
     /// Only with this action
     #[arg(long, value_name = "ACTION", value_parser = PossibleValuesParser::new(JobAction::ALL.map(JobAction::as_str)))]
     action: Option<String>,
@@ -45,15 +47,17 @@ enum StateArg {
 
 pub(super) fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     let action = args.action.as_deref().map(JobAction::parse).transpose()?;
+    let client = context.client()?;
+    let biz = args.biz.as_ref().map(|biz| biz.id(&client)).transpose()?;
     let path = Path::new("jobs")
-        .maybe("business", args.biz)
+        .maybe("business", biz)
         .maybe("action", action.map(JobAction::as_str))
         .maybe("status", args.state.map(value_name))
         .maybe("user", args.user.as_ref())
         .maybe("before", args.before)
         .query("limit", args.limit);
     let out = &context.out;
-    out.response(context.client()?.get(&path)?, |list: JobList| {
+    out.response(client.get(&path)?, |list: JobList| {
         let jobs = list.jobs.read().map_err(not_as_expected)?;
         out.table_or(&table(&jobs), "no jobs")?;
         if let Some(next) = list.next {
@@ -66,8 +70,7 @@ pub(super) fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
 
 fn table(jobs: &[JobView]) -> TextTable {
     let now = now();
-    let mut table =
-        TextTable::new(">JOB|>BIZ|ACTION|STATUS|>TASKS|>OK|>FAILED|~SELECTED|USER|>AGE");
+    let mut table = TextTable::new(">JOB|>BIZ|ACTION|STATUS|>TASKS|>OK|>FAILED|SELECTED|USER|>AGE");
     for job in jobs {
         let by = match job.user.is_empty() {
             true => &job.app,
@@ -108,7 +111,7 @@ pub(super) fn selected(selection: &Value) -> String {
         let expression = serde_json::from_value::<model::expression::Expression>(parts.clone());
         return match expression {
             Ok(any) if any == Default::default() => "all".to_owned(),
-            Ok(expression) => expression.to_string(),
+            Ok(expression) => pasteable(&expression.to_string()),
             Err(_) => parts.to_string(),
         };
     }
@@ -154,7 +157,9 @@ mod tests {
         let text = table(&[job]).render(None, false);
         let line = text.lines().nth(1).unwrap();
         assert!(
-            line.starts_with(" 17    2  start   failed  1,200  1,197       3  zone-1.*.*.*.*  ann"),
+            line.starts_with(
+                " 17    2  start   failed  1,200  1,197       3  'zone-1.*.*.*.*'  ann"
+            ),
             "{text}"
         );
     }

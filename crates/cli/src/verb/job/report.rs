@@ -14,6 +14,7 @@ use crate::colors::Style;
 use crate::failure::{Exit, Failure};
 use crate::format::{clean, count, millis, moment, now, user_and_app};
 use crate::out::Out;
+use crate::selection::pasteable;
 use crate::table::{Cell, TextTable};
 
 /// Up to this many tasks, each is shown.
@@ -64,26 +65,19 @@ fn show_json(client: &Client, out: &Out, id: u32, tasks: &Path) -> Result<Exit, 
 /// Shows the results of a job that was followed to its end.
 pub(super) fn report(client: &Client, out: &Out, job: &JobView) -> Result<Exit, Failure> {
     let all = job_path(job.id);
+    if job.action == "diff" {
+        return report_diff(client, out, job, &all);
+    }
     if out.is_document() {
         return show_json(client, out, job.id, &all);
     }
-    let is_diff = job.action == "diff";
     let is_few = job.counts.total <= FEW;
-    let (path, limit) = match is_few || is_diff {
+    let (path, limit) = match is_few {
         true => (all, None),
         false => (all.query("status", "failed"), Some(MAX_SHOWN)),
     };
     let tasks: Vec<JobTaskView> = client.pages(&path, "tasks", limit)?.rows;
-    if is_diff {
-        let differing: Vec<JobTaskView> = tasks
-            .into_iter()
-            .filter(|task| !task.reason.is_empty())
-            .collect();
-        outputs(out, &differing)?;
-        if differing.is_empty() && job.counts.failed == 0 {
-            out.success("every file is as it was released")?;
-        }
-    } else if !tasks.is_empty() {
+    if !tasks.is_empty() {
         out.table(&table(&tasks))?;
         advice(out, &tasks);
     }
@@ -94,6 +88,23 @@ pub(super) fn report(client: &Client, out: &Out, job: &JobView) -> Result<Exit, 
         ));
     }
     sum_up(out, job)
+}
+
+/// Shows the tasks that found a difference or failed. Ends with 1 then, as every diff does.
+fn report_diff(client: &Client, out: &Out, job: &JobView, all: &Path) -> Result<Exit, Failure> {
+    let mut tasks: Vec<JobTaskView> = client.pages(all, "tasks", None)?.rows;
+    tasks.retain(|task| !task.reason.is_empty());
+    let exit = Exit::some_failed(!tasks.is_empty() || job.counts.failed > 0);
+    if out.is_document() {
+        show_json(client, out, job.id, all)?;
+        return Ok(exit);
+    }
+    outputs(out, &tasks)?;
+    if exit == Exit::Ok {
+        out.success("every file is as it was released")?;
+    }
+    sum_up(out, job)?;
+    Ok(exit)
 }
 
 fn about(out: &Out, job: &JobView) -> Result<(), Failure> {
@@ -120,11 +131,11 @@ fn about(out: &Out, job: &JobView) -> Result<(), Failure> {
 }
 
 fn table(tasks: &[JobTaskView]) -> TextTable {
-    let mut table = TextTable::new(">TASK|~EXPRESSION|>INST|HOST|STATUS|>TOOK|~WHY");
+    let mut table = TextTable::new(">TASK|EXPRESSION|>INST|HOST|STATUS|>TOOK|~WHY");
     for task in tasks {
         table.row([
             Cell::from(task.ordinal.to_string()),
-            task.expression.as_str().into(),
+            pasteable(&task.expression).into(),
             task.inst_id.to_string().into(),
             task.host.as_str().into(),
             status(&task.status),
@@ -169,7 +180,7 @@ fn outputs(out: &Out, tasks: &[JobTaskView]) -> Result<(), Failure> {
         let head = format!(
             "{} {} on {}: {} {}",
             task.ordinal,
-            task.expression,
+            pasteable(&task.expression),
             task.host,
             task.status,
             why(task)

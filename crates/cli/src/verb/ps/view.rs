@@ -7,12 +7,13 @@ use model::topology::{BusinessId, namespace_of};
 use serde_json::{Value, json};
 
 use super::{Args, DEFAULT_ROWS, row_limit, state_style, summary, watch};
+use crate::business::BusinessRef;
 use crate::client::{Client, Page, Path};
 use crate::colors::Style;
 use crate::failure::{Exit, Failure};
 use crate::format::{count, counted, yes_no};
 use crate::out::Out;
-use crate::selection::SelectionArgs;
+use crate::selection::{SelectionArgs, pasteable};
 use crate::table::{Cell, TextTable};
 
 /// How many rows a page has without `--limit`.
@@ -21,10 +22,10 @@ const PAGE_ROWS: usize = 100;
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Processes of a business")]
 pub(super) struct ViewArgs {
-    /// Show the processes of this business, by its id
-    #[arg(short, long, visible_alias = "business", value_name = "ID",
-        conflicts_with_all = ["namespace", "name"])]
-    pub(super) biz: Option<u32>,
+    /// Show the processes of this business, by its id or name
+    #[arg(short, long, visible_alias = "business", value_name = "BIZ",
+        conflicts_with_all = ["names", "selector", "namespace", "name"])]
+    pub(super) biz: Option<BusinessRef>,
     #[command(flatten)]
     selection: SelectionArgs,
     /// Only those with this in the host's address or in the name of its cloud area; all must be found
@@ -116,9 +117,9 @@ fn show(out: &Out, page: &Page<ViewProcess>, range: Range, wide: bool) -> Result
 
 fn table(rows: &[ViewProcess], wide: bool) -> TextTable {
     let mut table = TextTable::new(match wide {
-        false => ">ID|~EXPRESSION|HOST|STATUS|MANAGED|INSTANCES",
+        false => ">ID|EXPRESSION|HOST|STATUS|MANAGED|INSTANCES",
         true => {
-            ">ID|~EXPRESSION|HOST|STATUS|MANAGED|INSTANCES|ENV|>PRIORITY|~TEMPLATES|~REGISTERED AS|~MESSAGE"
+            ">ID|EXPRESSION|HOST|STATUS|MANAGED|INSTANCES|ENV|>PRIORITY|~TEMPLATES|~REGISTERED AS|~MESSAGE"
         }
     });
     for row in rows {
@@ -130,7 +131,7 @@ fn table(rows: &[ViewProcess], wide: bool) -> TextTable {
 fn cells(row: &ViewProcess, wide: bool) -> Vec<Cell> {
     let mut cells = vec![
         Cell::from(row.id.to_string()),
-        row.expression.as_str().into(),
+        pasteable(&row.expression).into(),
         row.host.to_string().into(),
         status(row),
         yes_no(row.managed).into(),
@@ -209,8 +210,9 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines[0].starts_with("ID  EXPRESSION "), "{text}");
         assert!(
-            lines[1]
-                .starts_with(" 7  zone-1.login.10\\.0\\.0\\.1_login.login.7  0:10.0.0.1  stopped"),
+            lines[1].starts_with(
+                " 7  'zone-1.login.10\\.0\\.0\\.1_login.login.7'  0:10.0.0.1  stopped"
+            ),
             "{text}"
         );
         assert!(lines[1].ends_with("  yes      1 of 2 run"), "{text}");

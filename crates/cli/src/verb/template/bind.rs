@@ -7,8 +7,8 @@ use super::super::Context;
 use super::TemplateArg;
 use crate::client::Client;
 use crate::failure::{Failure, Kind};
-use crate::format::{clean, counted};
-use crate::selection::SelectionArgs;
+use crate::format::counted;
+use crate::selection::{SelectionArgs, pasteable};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -29,9 +29,9 @@ pub(super) enum BindMode {
 
 pub(super) fn run(context: &Context, args: &Args, mode: BindMode) -> Result<(), Failure> {
     let client = context.client()?;
-    let biz = args.template.biz();
+    let template = args.template.find(&client)?;
     let named = Bindings {
-        processes: selected(&client, biz, &args.selection)?,
+        processes: selected(&client, template.biz, &args.selection)?,
         process_templates: args.process_template.clone(),
     };
     if named == Bindings::default() {
@@ -39,11 +39,10 @@ pub(super) fn run(context: &Context, args: &Args, mode: BindMode) -> Result<(), 
             "name processes (--expr, --set, --module, --process, --id) or --process-template",
         ));
     }
-    let template = args.template.find(&client)?;
-    let bindings = changed(&template.bindings, &named, mode);
-    let path = args.template.path(template.id).join("bindings");
+    let bindings = changed(&template.shown.bindings, &named, mode);
+    let path = template.path().join("bindings");
     let response: Value = client.put(&path, &bindings)?;
-    let name = clean(&template.template_name);
+    let name = template.name();
     let text = format!(
         "{name} is bound to {} and {}",
         counted(bindings.processes.len(), "process"),
@@ -62,7 +61,10 @@ fn selected(client: &Client, biz: u32, selection: &SelectionArgs) -> Result<Vec<
     match rows.is_empty() {
         true => Err(
             Failure::new(Kind::NotFound, format!("{expression} selects no process")).advise(
-                format!("muster expression explain '{expression}' --biz {biz} says why"),
+                format!(
+                    "muster expression explain {} --biz {biz} says why",
+                    pasteable(&expression.to_string())
+                ),
             ),
         ),
         false => Ok(rows.iter().map(|row| row.id).collect()),

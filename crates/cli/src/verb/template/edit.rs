@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 use super::super::{Context, no_business};
 use super::versions::{activate_version, save_draft};
 use super::{BusinessArg, TemplateArg, read_content, templates_path};
+use crate::business::BusinessRef;
 use crate::client::{Client, Path};
 use crate::colors::Style;
-use crate::confirm::confirm;
+use crate::confirm::ConfirmArgs;
 use crate::failure::{Failure, Kind};
 use crate::format::{age, clean, count, now};
 use crate::table::{Cell, TextTable};
@@ -66,14 +67,14 @@ pub struct EditArgs {
 pub struct DeleteArgs {
     #[command(flatten)]
     template: TemplateArg,
-    /// Do not ask
-    #[arg(short, long)]
-    yes: bool,
+    #[command(flatten)]
+    confirm: ConfirmArgs,
 }
 
-pub(super) fn list(context: &Context, biz: u32) -> Result<(), Failure> {
+pub(super) fn list(context: &Context, biz: &BusinessRef) -> Result<(), Failure> {
     let out = &context.out;
-    let response = context.client()?.get(&templates_path(biz));
+    let client = context.client()?;
+    let response = client.get(&templates_path(biz.id(&client)?));
     out.response(response.map_err(no_business)?, |list: TemplateList| {
         let hint = "no templates: muster template create makes one";
         out.table_or(&table(&list.templates), hint)
@@ -139,7 +140,8 @@ pub(super) fn create(context: &Context, args: &CreateArgs) -> Result<(), Failure
             ..TemplateShown::default()
         },
     );
-    let (client, biz) = (context.client()?, args.business.biz);
+    let client = context.client()?;
+    let biz = args.business.biz.id(&client)?;
     let path = templates_path(biz);
     let mut created: Value = client.post(&path, &body).map_err(no_business)?;
     let id = id_of(&created)?;
@@ -182,7 +184,9 @@ fn first_version(client: &Client, template: &Path, text: &str) -> Result<(), Fai
 
 pub(super) fn edit(context: &Context, args: &EditArgs) -> Result<(), Failure> {
     let client = context.client()?;
-    let mut template = args.template.find(&client)?;
+    let found = args.template.find(&client)?;
+    let path_of_it = found.path();
+    let mut template = found.shown;
     if let Some(path) = &args.path {
         (template.abs_path, template.file_name) = split(path)?;
     }
@@ -191,7 +195,7 @@ pub(super) fn edit(context: &Context, args: &EditArgs) -> Result<(), Failure> {
     }
     let id = template.id;
     let body = body(&args.file, template);
-    let changed: Value = client.put(&args.template.path(id), &body)?;
+    let changed: Value = client.put(&path_of_it, &body)?;
     let name = clean(&body.template_name);
     let text = format!("template {id} {name} is changed");
     context.out.result(&changed, text)
@@ -199,14 +203,11 @@ pub(super) fn edit(context: &Context, args: &EditArgs) -> Result<(), Failure> {
 
 pub(super) fn delete(context: &Context, args: &DeleteArgs) -> Result<(), Failure> {
     let client = context.client()?;
-    let TemplateShown {
-        id, template_name, ..
-    } = args.template.find(&client)?;
-    let name = clean(&template_name);
-    if !args.yes {
-        confirm(&format!("Template {name} goes with its versions. Go on?"))?;
-    }
-    client.delete::<IgnoredAny>(&args.template.path(id))?;
+    let found = args.template.find(&client)?;
+    let (id, name) = (found.shown.id, found.name());
+    args.confirm
+        .ask(&format!("delete template {name} with its versions"))?;
+    client.delete::<IgnoredAny>(&found.path())?;
     let document = json!({"id": id, "deleted": true});
     let text = format!("deleted template {name}");
     context.out.result(&document, text)

@@ -12,7 +12,7 @@ use crate::client::{Client, Page, Path, business_path, read};
 use crate::colors::Style;
 use crate::failure::{Failure, Kind};
 use crate::format::{age, clean, counted, now};
-use crate::selection::SelectionArgs;
+use crate::selection::{SelectionArgs, pasteable};
 use crate::table::{Cell, TextTable};
 
 /// Of how many processes files are listed without `--limit`.
@@ -72,15 +72,16 @@ fn processes(
 
 pub(super) fn preview(context: &Context, args: &PreviewArgs) -> Result<(), Failure> {
     let text = args.text.as_deref().map(read_content).transpose()?;
-    let (client, biz) = (context.client()?, args.template.biz());
+    let client = context.client()?;
+    let template = args.template.find(&client)?;
+    let biz = template.biz;
     let page = processes(&client, biz, &args.selection, Some(1))?;
     let process = page.rows.first().ok_or_else(|| {
         Failure::new(Kind::NotFound, "no process is selected")
             .advise(format!("muster ps --biz {biz} lists them"))
     })?;
-    let template = args.template.find(&client)?;
     let body = PreviewBody {
-        template: text.is_none().then_some(template.id),
+        template: text.is_none().then_some(template.shown.id),
         text,
         process: Some(process.id),
         local_inst_id: Some(args.instance),
@@ -92,13 +93,14 @@ pub(super) fn preview(context: &Context, args: &PreviewArgs) -> Result<(), Failu
             "process": process.id, "local_inst_id": args.instance, "content": preview.content,
         }));
     }
-    let of = clean(&process.expression);
+    let of = pasteable(&process.expression);
     out.note(format!("for instance {} of {of}:", args.instance));
     out.text(&preview.content)
 }
 
 pub(super) fn files(context: &Context, args: &FilesArgs) -> Result<(), Failure> {
-    let (out, client, biz) = (&context.out, context.client()?, args.business.biz);
+    let (out, client) = (&context.out, context.client()?);
+    let biz = args.business.biz.id(&client)?;
     let limit = (args.limit > 0).then_some(args.limit);
     let processes = processes(&client, biz, &args.selection, limit)?;
     let mut all: Vec<Value> = Vec::new();
@@ -172,16 +174,16 @@ fn table(
     processes: &[ViewProcess],
     templates: &[TemplateShown],
 ) -> TextTable {
-    let expressions: HashMap<u32, &str> = processes
+    let expressions: HashMap<u32, String> = processes
         .iter()
-        .map(|row| (row.id, row.expression.as_str()))
+        .map(|row| (row.id, pasteable(&row.expression)))
         .collect();
     let names: HashMap<u32, &str> = templates
         .iter()
         .map(|row| (row.id, row.template_name.as_str()))
         .collect();
     let now = now();
-    let mut table = TextTable::new("~PROCESS|>INST|TEMPLATE|~FILE|GENERATED|RELEASED");
+    let mut table = TextTable::new("PROCESS|>INST|TEMPLATE|~FILE|GENERATED|RELEASED");
     for file in files {
         let path = file.released.as_ref().or(file.generated.as_ref());
         let state = |file: Option<&FileShown>| match file {
@@ -191,7 +193,7 @@ fn table(
         let md5 = |file: &Option<FileShown>| file.as_ref().map(|file| file.md5.clone());
         let is_out = md5(&file.generated) == md5(&file.released);
         table.row([
-            Cell::from(expressions.get(&file.process).copied().unwrap_or_default()),
+            Cell::from(expressions.get(&file.process).cloned().unwrap_or_default()),
             file.local_inst_id.to_string().into(),
             names
                 .get(&file.template)

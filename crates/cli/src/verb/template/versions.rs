@@ -9,7 +9,7 @@ use super::{TemplateArg, read_content};
 use crate::client::{Client, Path};
 use crate::colors::Style;
 use crate::failure::{Failure, Kind};
-use crate::format::{age, clean, now};
+use crate::format::{age, now};
 use crate::table::{Cell, TextTable};
 
 #[derive(Debug, clap::Args)]
@@ -57,7 +57,7 @@ pub struct CloneArgs {
 pub(super) fn list(context: &Context, args: &ListArgs) -> Result<(), Failure> {
     let (out, client) = (&context.out, context.client()?);
     let template = args.template.find(&client)?;
-    let path = args.template.path(template.id).join("versions");
+    let path = template.path().join("versions");
     if let Some(number) = args.number {
         let response = client.get(&path.join(number))?;
         return out.response(response, |version: VersionShown| {
@@ -116,10 +116,10 @@ pub(super) fn draft(context: &Context, args: &DraftArgs) -> Result<(), Failure> 
     let text = read_content(&args.file)?;
     let client = context.client()?;
     let template = args.template.find(&client)?;
-    let path = args.template.path(template.id);
+    let path = template.path();
     let mut saved = save_draft(&client, &path, &args.description, &text)?;
     let version = id_of(&saved)?;
-    let name = clean(&template.template_name);
+    let name = template.name();
     let text = match args.activate {
         true => {
             saved = activate_version(&client, &path, version)?;
@@ -131,15 +131,16 @@ pub(super) fn draft(context: &Context, args: &DraftArgs) -> Result<(), Failure> 
 }
 
 pub(super) fn activate(context: &Context, args: &ActivateArgs) -> Result<(), Failure> {
-    let (client, biz) = (context.client()?, args.template.biz());
+    let client = context.client()?;
     let template = args.template.find(&client)?;
-    let name = clean(&template.template_name);
-    let version = args.number.or(template.draft).ok_or_else(|| {
+    let biz = template.biz;
+    let name = template.name();
+    let version = args.number.or(template.shown.draft).ok_or_else(|| {
         Failure::new(Kind::NotFound, format!("template {name} has no draft")).advise(format!(
             "muster template draft {name} FILE --biz {biz} writes one"
         ))
     })?;
-    let activated = activate_version(&client, &args.template.path(template.id), version)?;
+    let activated = activate_version(&client, &template.path(), version)?;
     let text = format!("version {version} of {name} is active");
     context.out.result(&activated, text)
 }
@@ -147,9 +148,9 @@ pub(super) fn activate(context: &Context, args: &ActivateArgs) -> Result<(), Fai
 pub(super) fn clone(context: &Context, args: &CloneArgs) -> Result<(), Failure> {
     let client = context.client()?;
     let template = args.template.find(&client)?;
-    let path = args.template.path(template.id).join("versions");
+    let path = template.path().join("versions");
     let draft: Value = client.post(&path.join(args.number).join("clone"), &())?;
-    let (name, id) = (clean(&template.template_name), id_of(&draft)?);
+    let (name, id) = (template.name(), id_of(&draft)?);
     let text = format!(
         "version {id} is the draft of {name}: a copy of {}",
         args.number

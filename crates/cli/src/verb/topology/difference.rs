@@ -55,6 +55,11 @@ fn style(line: &str) -> Style {
     }
 }
 
+/// Whether anything would change.
+pub(super) fn is_any(difference: &Difference) -> bool {
+    !summary(difference).is_empty()
+}
+
 /// `sets +1, processes +4 ~1 -2`; empty when nothing differs.
 fn summary(difference: &Difference) -> String {
     let part = |what: &str, counts: ChangeCounts| {

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::super::{Context, no_business};
 use super::difference::left_out;
+use crate::business::BusinessRef;
 use crate::client::Path;
 use crate::colors::Style;
 use crate::failure::{Exit, Failure, Kind};
@@ -89,8 +90,9 @@ struct Set {
     modules: BTreeMap<u32, (String, Sums)>,
 }
 
-pub(super) fn business(context: &Context, id: u32) -> Result<Exit, Failure> {
+pub(super) fn business(context: &Context, business: &BusinessRef) -> Result<Exit, Failure> {
     let client = context.client()?;
+    let id = business.id(&client)?;
     let list: BusinessList = client.get(&Path::new("businesses"))?;
     let mut businesses = list.businesses.into_iter();
     let business = businesses.find(|row| row.id == id).ok_or_else(|| {

@@ -3,7 +3,7 @@
 use proptest::prelude::{Strategy, any, prop, prop_oneof, proptest};
 use proptest::sample::select;
 
-use super::super::{Expression, IdPart, Pattern, Slice, escaped};
+use super::super::{Expression, IdPart, Pattern, Slice, escaped, unescaped};
 use super::slow::{self, Glob};
 
 /// Concatenates brackets and characters, so that most patterns are valid and some are invalid in interesting ways.
@@ -154,6 +154,7 @@ proptest! {
         let pattern = Pattern::parse(&escaped(&name)).unwrap();
         assert_eq!(pattern.literal(), Some(name.as_str()));
         assert_eq!(pattern, Pattern::exactly(&name));
+        assert_eq!(unescaped(&escaped(&name)), name);
         assert!(pattern.matches(&name));
         assert_eq!(pattern.matches(&other), name == other);
         let joined = format!("*.{}", escaped(&name));

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{BusinessDocument, ModuleDocument, ProcessDocument, ServiceDocument};
+use super::{BusinessDocument, ModuleDocument, ProcessDocument, ServiceDocument, further};
 use crate::topology::{
     BusinessFacts, BusinessId, HostFacts, ModuleFacts, ProcessFacts, Program, ServiceFacts, SetEnv,
     SetFacts, SourceRow,
@@ -155,7 +155,7 @@ impl Reader {
         for (number, process) in processes.iter().enumerate() {
             let row = format!("{at}.processes[{number}]");
             named("bk_process_name", &process.bk_process_name).map_err(|e| e.within(&row))?;
-            let program = program(process);
+            let program = program(process).map_err(|e| e.within(&row))?;
             program.check().map_err(|e| e.within(&row))?;
             self.facts.processes.push(ProcessFacts {
                 id: process.bk_process_id,
@@ -176,8 +176,9 @@ fn named(field: &str, name: &str) -> Result<(), Invalid> {
     }
 }
 
-fn program(process: &ProcessDocument) -> Program {
-    Program {
+fn program(process: &ProcessDocument) -> Result<Program, Invalid> {
+    further::check_labels(process)?;
+    Ok(Program {
         bk_process_name: process.bk_process_name.clone(),
         bk_func_name: process.bk_func_name.clone(),
         proc_num: process.proc_num,
@@ -192,5 +193,7 @@ fn program(process: &ProcessDocument) -> Program {
         face_stop_cmd: process.face_stop_cmd.clone(),
         timeout: process.timeout,
         bk_start_check_secs: process.bk_start_check_secs,
-    }
+        spec: further::spec(process)?,
+        labels: process.labels.clone(),
+    })
 }

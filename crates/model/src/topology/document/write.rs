@@ -2,6 +2,7 @@
 
 use super::{
     BusinessDocument, HostDocument, ModuleDocument, ProcessDocument, ServiceDocument, SetDocument,
+    further,
 };
 use crate::Host;
 use crate::topology::{BusinessFacts, HostFacts, ProcessFacts};
@@ -94,5 +95,7 @@ fn of_process(process: &ProcessFacts) -> ProcessDocument {
         face_stop_cmd: program.face_stop_cmd.clone(),
         timeout: program.timeout,
         bk_start_check_secs: program.bk_start_check_secs,
+        spec: further::sections(&program.spec),
+        labels: program.labels.clone(),
     }
 }

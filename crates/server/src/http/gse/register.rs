@@ -172,6 +172,7 @@ mod tests {
             host: None,
             code: Code::OK,
             message: "success".into(),
+            changed: true,
         }];
         let name = FullName::parse("gse", "proc-\"test").unwrap();
         let written = success(Answers {

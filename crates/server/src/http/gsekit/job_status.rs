@@ -1,6 +1,7 @@
 //! job_status: a job, and all of its tasks or the requested ones.
 
 use control::JobView;
+use model::expression::unescaped;
 use model::job::{JobId, JobObject, JobOptions, JobRow, JobStatus, JobTaskRow};
 use model::{Invalid, UnixMillis};
 use serde::Serialize;
@@ -138,7 +139,7 @@ struct Task<'a> {
     bk_process_id: u32,
     local_inst_id: u32,
     inst_id: u64,
-    expression: &'a str,
+    expression: String,
     bk_cloud_id: u32,
     bk_host_innerip: &'a str,
     start_time: Option<String>,
@@ -163,7 +164,7 @@ impl<'a> Task<'a> {
             bk_process_id: task.process.0,
             local_inst_id: task.local_inst_id,
             inst_id: task.label.inst_id,
-            expression: &task.label.expression,
+            expression: unescaped(&task.label.expression),
             bk_cloud_id: task.label.bk_cloud_id,
             bk_host_innerip: &task.label.bk_host_innerip,
             start_time: moment(task.started_at),

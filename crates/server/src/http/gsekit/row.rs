@@ -99,7 +99,7 @@ impl Serialize for StatusRow<'_> {
                 // GSEKit numbers its rows; a process has only one here.
                 Key::Id | Key::ProcessId => map.serialize_entry(name, &row.id())?,
                 Key::BizId => map.serialize_entry(name, &row.business.id)?,
-                Key::Expression => map.serialize_entry(name, &row.expression())?,
+                Key::Expression => map.serialize_entry(name, &row.joined_names())?,
                 Key::InnerIp => map.serialize_entry(name, &machine.host.ip)?,
                 Key::CloudId => map.serialize_entry(name, &machine.host.cloud)?,
                 Key::SetEnv => map.serialize_entry(name, env_text(Some(row.set.env)))?,

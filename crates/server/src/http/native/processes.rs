@@ -24,6 +24,7 @@ fn view<'a>(row: &Row<'a>) -> ProcessView<'a> {
         host: host.host.into(),
         agent_id: host.agent_id.map(|id| id.as_str().into()),
         labels: row.labels(),
+        definition: row.definition_id().0,
         flag: flag_word(row.flag()).into(),
         state: row.process_state().as_str().into(),
         was: row.was().map(|was| was.as_str().into()),
@@ -104,6 +105,10 @@ fn order(params: &QueryParams) -> Result<Vec<RowOrder>, Invalid> {
     ("namespace" = Option<String>, Query, description = "One or more, repeated or separated by commas"),
     ("name" = Option<String>, Query, description = "The process's name"),
     ("host" = Option<String>, Query, description = "One or more of CLOUD:IP or IP, repeated or separated by commas"),
+    ("process" = Option<String>, Query, description = "NAMESPACE/NAME, each with or without the wildcards of expressions: \
+        app/*, [web,db]/api-?; repeated for several, of which one must match"),
+    ("label" = Option<String>, Query, description = "Tests of labels that must all hold, separated by commas: tier=front, \
+        tier!=front, tier (it is there), !tier (it is not); \\ before a character that stands for itself"),
     ("state" = Option<String>, Query, description = "One or more of running, starting, unhealthy, backoff, failed, stopped, \
         completed, scheduled and unknown, repeated or separated by commas"),
     ("managed" = Option<bool>, Query, description = "Whether the agent keeps it as wanted"),
@@ -127,6 +132,8 @@ pub(crate) async fn list(
         states: params.list("state", ProcessState::parse)?,
         managed: params.flag("managed")?,
         restart_needed: params.flag("restart_needed")?,
+        processes: params.patterns()?,
+        labels: params.labels()?,
     };
     let order = order(&params)?;
     let registry = http.control.registry();
@@ -195,12 +202,13 @@ fn detail<'a>(
         }
         count += 1;
         let definition = row.definition();
-        let seen = definitions.entry(row.to_change().definition.0);
+        let seen = definitions.entry(row.definition_id().0);
         seen.or_insert((definition, 0_u32)).1 += 1;
     }
     let definitions = definitions
-        .into_values()
-        .map(|(definition, hosts)| DefinitionView {
+        .into_iter()
+        .map(|(id, (definition, hosts))| DefinitionView {
+            id,
             spec: Cow::Borrowed(&*definition.spec),
             labels: Cow::Borrowed(&*definition.labels),
             hosts,

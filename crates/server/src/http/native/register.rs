@@ -24,6 +24,7 @@ pub(super) fn results(answers: &[HostAnswer]) -> Results<'_> {
         },
         code: answer.code.0,
         message: answer.message.as_str().into(),
+        changed: answer.changed,
     });
     Results {
         results: results.collect(),

@@ -8,6 +8,7 @@ use axum::body::HttpBody;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::header;
 use axum::http::request::Parts;
+use model::selector::{LabelSelector, NamePattern};
 use model::{FullName, Host, Invalid, Namespace};
 use serde::de::DeserializeOwned;
 
@@ -18,6 +19,9 @@ use crate::http::{HttpState, body, json};
 pub(crate) const MAX_LIMIT: u64 = 1000;
 /// The page of a list when the caller names no limit.
 const DEFAULT_LIMIT: u64 = 100;
+
+/// How many patterns of names one request may have: each costs time for every name.
+const MAX_PATTERNS: usize = 100;
 
 /// A JSON body. Its content type was checked before any handler, see [`is_json_or_empty`].
 #[derive(Debug)]
@@ -85,6 +89,13 @@ impl QueryParams {
             .filter(|value| !value.is_empty())
     }
 
+    /// Every value of a parameter that may hold commas and is repeated.
+    fn each(&self, name: &str) -> impl Iterator<Item = &str> {
+        let found = self.0.iter().filter(move |(key, _)| key == name);
+        let values = found.map(|(_, value)| value.trim());
+        values.filter(|value| !value.is_empty())
+    }
+
     /// Every value of a parameter that is repeated or separated by commas.
     fn values(&self, name: &str) -> impl Iterator<Item = &str> {
         let found = self.0.iter().filter(move |(key, _)| key == name);
@@ -111,6 +122,32 @@ impl QueryParams {
 
     pub(crate) fn hosts(&self) -> Result<Option<Vec<Host>>, Invalid> {
         self.list("host", Host::from_str)
+    }
+
+    /// Patterns of full names.
+    pub(crate) fn patterns(&self) -> Result<Option<Vec<NamePattern>>, Invalid> {
+        let patterns: Vec<NamePattern> = self
+            .each("process")
+            .map(NamePattern::parse)
+            .collect::<Result<_, _>>()?;
+        match patterns.len() {
+            0 => Ok(None),
+            1..=MAX_PATTERNS => Ok(Some(patterns)),
+            _ => {
+                let rule = format!("must be given at most {MAX_PATTERNS} times");
+                Err(Invalid::new("process", rule))
+            }
+        }
+    }
+
+    /// All tests of labels together.
+    pub(crate) fn labels(&self) -> Result<Option<LabelSelector>, Invalid> {
+        let mut selectors = self.each("label").map(LabelSelector::parse);
+        let Some(first) = selectors.next() else {
+            return Ok(None);
+        };
+        let all = selectors.try_fold(first?, |all, one| Ok(all.and(one?)))?;
+        Ok(Some(all))
     }
 
     pub(crate) fn flag(&self, name: &str) -> Result<Option<bool>, Invalid> {

@@ -292,6 +292,94 @@ async fn a_process_shows_its_state_with_all_that_belongs_to_it() {
 }
 
 #[tokio::test]
+async fn names_and_labels_select_processes() {
+    let rig = Rig::new().await;
+    for (name, host, labels) in [
+        ("gse/api", "10.0.0.1", json!({"tier": "front"})),
+        ("gse/api", "10.0.0.2", json!({"tier": "back"})),
+        (
+            "gse/worker",
+            "10.0.0.1",
+            json!({"tier": "front", "canary": 1}),
+        ),
+        ("ops/api", "10.0.0.1", json!({})),
+    ] {
+        let body = json!({"hosts": [host], "labels": labels, "spec": spec()});
+        let (_, answer) = rig
+            .native("POST", &format!("/processes/{name}"), body.clone())
+            .await;
+        assert_eq!(answer["results"][0]["changed"], true, "{answer}");
+        let (_, again) = rig
+            .native("POST", &format!("/processes/{name}"), body)
+            .await;
+        assert_eq!(again["results"][0]["changed"], false, "{again}");
+    }
+    let select = async |query: &str| {
+        let (status, page) = rig
+            .native("GET", &format!("/processes?{query}"), Value::Null)
+            .await;
+        assert_eq!(status, 200, "{query}: {page}");
+        let rows = page["processes"].as_array().unwrap().iter();
+        let mut found: Vec<String> = rows
+            .map(|row| {
+                let text = |key: &str| row[key].as_str().unwrap().to_owned();
+                let host = text("host");
+                let host = host.rsplit('.').next().unwrap();
+                format!("{}/{}.{host}", text("namespace"), text("name"))
+            })
+            .collect();
+        assert_eq!(page["count"], found.len());
+        found.sort();
+        found.join(" ")
+    };
+    for (query, found) in [
+        ("process=gse/*", "gse/api.1 gse/api.2 gse/worker.1"),
+        (
+            "process=*/api&process=gse/w?rker",
+            "gse/api.1 gse/api.2 gse/worker.1 ops/api.1",
+        ),
+        (
+            "process=%5Bgse,ops%5D/api&host=10.0.0.1",
+            "gse/api.1 ops/api.1",
+        ),
+        ("process=gse/api&label=tier=front", "gse/api.1"),
+        ("label=tier", "gse/api.1 gse/api.2 gse/worker.1"),
+        ("label=!tier", "ops/api.1"),
+        ("label=tier!=front", "gse/api.2 ops/api.1"),
+        ("label=tier=front,!canary", "gse/api.1"),
+        ("label=tier=front&label=canary", "gse/worker.1"),
+        ("process=gse/none", ""),
+        ("process=gse/api&namespace=ops", ""),
+    ] {
+        assert_eq!(select(query).await, found, "{query}");
+    }
+    for (query, field) in [
+        ("process=gse", "process"),
+        ("process=gse/%5Ba", "process"),
+        ("label==x", "label"),
+        (&vec!["process=a/*"; 101].join("&"), "process"),
+    ] {
+        let (status, answer) = rig
+            .native("GET", &format!("/processes?{query}"), Value::Null)
+            .await;
+        assert_eq!(
+            (status, &answer["error"]["field"]),
+            (400, &json!(field)),
+            "{query}"
+        );
+    }
+    // Each row names its definition.
+    let (_, shown) = rig.native("GET", "/processes/gse/api", Value::Null).await;
+    for row in shown["processes"].as_array().unwrap() {
+        let definitions = shown["definitions"].as_array().unwrap();
+        let own = definitions
+            .iter()
+            .find(|one| one["id"] == row["definition"]);
+        assert_eq!(own.unwrap()["labels"], row["labels"]);
+    }
+}
+
+#[tokio::test]
 async fn bad_requests_name_their_field() {
     let rig = Rig::new().await;
     let path = "/processes/gse/web";

@@ -188,7 +188,7 @@ async fn an_expression_is_explained_by_part() {
     assert_eq!(answer["count"], 1);
     assert_eq!(
         answer["matches"],
-        json!([{"id": 47, "expression": "管控平台.nginx.10.0.0.2_nginx.nginx.47"}])
+        json!([{"id": 47, "expression": "管控平台.nginx.10\\.0\\.0\\.2_nginx.nginx.47"}])
     );
     let body = json!({"business": "2", "env": "test", "expression": {"process": "nginx"}});
     let (_, answer) = business

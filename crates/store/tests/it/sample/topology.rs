@@ -113,6 +113,11 @@ pub fn program(n: u32) -> ProgramRow {
             face_stop_cmd: "./kill".into(),
             timeout: (n % 2 == 1).then_some(u32::MAX),
             bk_start_check_secs: n.is_multiple_of(2).then_some(n),
+            spec: match n % 3 {
+                0 => r#"{"resource":{"cpu":5}}"#.into(),
+                _ => String::new(),
+            },
+            labels: (0..n % 2).map(|n| (format!("l{n}"), "v".into())).collect(),
         }),
     }
 }

@@ -86,7 +86,8 @@ pub(crate) async fn save_draft(
     Ok(ok(&shown(&version, None)))
 }
 
-/// Makes a version the one that is generated from; the one before becomes past.
+/// Makes a version the one that is generated from; the one before becomes past. It is rendered for every instance that the
+/// template is bound to, and refused where that fails.
 #[utoipa::path(post, path = "/api/v1/businesses/{id}/templates/{template}/versions/{version}/activate",
     operation_id = "activate_version", tag = "templates",
     params(("id" = u32, Path), ("template" = u32, Path), ("version" = u32, Path)),

@@ -1,0 +1,352 @@
+//! Which processes a verb acts on: names with or without wildcards, labels and hosts, and how that is shown before it acts.
+//!
+//! What is shown is what is sent: wildcards and labels are resolved to processes on hosts first, and the request names these.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use api::{HostRef, ProcessView};
+use model::FullName;
+use model::selector::{LabelSelector, NamePattern};
+use serde_json::{Value, json};
+
+use crate::client::{Client, Path};
+use crate::failure::{Failure, Kind};
+use crate::format::{clean, count, counted};
+use crate::out::Out;
+use crate::table::{Cell, TextTable};
+use crate::target::{TargetArgs, chosen_hosts, parse_host, several_hosts, unknown};
+
+/// How many patterns one request holds.
+const PATTERNS_A_REQUEST: usize = 50;
+/// How many processes are shown before a verb acts, and how many hosts of each.
+const MAX_SHOWN: usize = 20;
+const MAX_HOSTS_SHOWN: usize = 4;
+
+/// For help pages of verbs that take [`ProcessArgs`].
+pub const NAMES_HELP: &str = "\
+Names may have the wildcards * ? [a,b] [1-9] (quote them); \\ before a character takes it as it is.
+Label tests: tier=front, tier!=front, tier (it is there), !tier; all that are given must hold.";
+/// For those of them that act on hosts.
+pub const HOSTS_HELP: &str = "\
+A plain name that is on several hosts needs --host or --all; wildcards and labels select every
+host that matches.";
+
+/// Names and labels of processes.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct NameArgs {
+    /// The processes, with or without wildcards: web/nginx 'app/*' '[web,db]/api-?'
+    #[arg(value_name = "NAMESPACE/NAME", required_unless_present = "selector")]
+    pub names: Vec<NamePattern>,
+    /// Only with these labels: tier=front,zone!=b,canary,!old
+    #[arg(short = 'l', long, value_name = "LABELS", value_parser = parse_selector)]
+    pub selector: Vec<String>,
+}
+
+/// The labels as they are sent to the server, which tests them.
+pub fn parse_selector(text: &str) -> Result<String, model::Invalid> {
+    LabelSelector::parse(text).map(|_| text.to_owned())
+}
+
+impl NameArgs {
+    /// The name, where it is a single one without wildcards and labels.
+    pub fn only(&self) -> Option<FullName> {
+        match (self.names.as_slice(), self.selector.is_empty()) {
+            ([one], true) => one.literal(),
+            _ => None,
+        }
+    }
+
+    /// Every process that is selected, in the order of the server.
+    pub fn find(&self, client: &Client) -> Result<Vec<ProcessView<'static>>, Failure> {
+        let mut rows = Vec::new();
+        let mut seen = HashSet::new();
+        let patterns: Vec<&[NamePattern]> = match self.names.is_empty() {
+            true => vec![&[]],
+            false => self.names.chunks(PATTERNS_A_REQUEST).collect(),
+        };
+        for patterns in patterns {
+            let path = query(Path::new("processes"), patterns, &self.selector);
+            for row in client.pages::<ProcessView>(&path, "processes", None)?.rows {
+                if seen.insert((full_name(&row)?, row.host.to_string())) {
+                    rows.push(row);
+                }
+            }
+        }
+        Ok(rows)
+    }
+
+    /// The selected names, each once, in the order of the server; an error for a pattern that selects none.
+    pub fn find_names(&self, client: &Client) -> Result<Vec<FullName>, Failure> {
+        let rows = self.find(client)?;
+        self.must_match(&rows)?;
+        let mut names = Vec::new();
+        for row in &rows {
+            let name = full_name(row)?;
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        Ok(names)
+    }
+
+    /// Refuses a name or a pattern that selects nothing, because it is probably a typing error.
+    fn must_match(&self, rows: &[ProcessView]) -> Result<(), Failure> {
+        let names: BTreeSet<FullName> = rows.iter().map(full_name).collect::<Result<_, _>>()?;
+        for pattern in &self.names {
+            if !names.iter().any(|name| pattern.matches(name)) {
+                return Err(match (pattern.literal(), self.selector.is_empty()) {
+                    (Some(name), true) => unknown(&name),
+                    _ => self.nothing(Some(pattern)),
+                });
+            }
+        }
+        match names.is_empty() {
+            true => Err(self.nothing(None)),
+            false => Ok(()),
+        }
+    }
+
+    fn nothing(&self, pattern: Option<&NamePattern>) -> Failure {
+        let pattern = pattern.map_or_else(String::new, |pattern| format!(" {pattern}"));
+        let labels = match self.selector.is_empty() {
+            true => String::new(),
+            false => format!(" with the labels {}", self.selector.join(",")),
+        };
+        let what = format!("no process matches{pattern}{labels}");
+        Failure::new(Kind::NotFound, what)
+            .advise("nothing was done; muster ps --wide lists processes and labels")
+    }
+}
+
+/// Adds names and labels to the path of a list.
+pub fn query(path: Path, patterns: &[NamePattern], selector: &[String]) -> Path {
+    let path = patterns
+        .iter()
+        .fold(path, |path, pattern| path.query("process", pattern));
+    selector
+        .iter()
+        .fold(path, |path, tests| path.query("label", tests))
+}
+
+pub fn full_name(row: &ProcessView) -> Result<FullName, Failure> {
+    Ok(FullName::parse_registered(&row.namespace, &row.name)?)
+}
+
+/// Processes and the hosts to act on.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct ProcessArgs {
+    #[command(flatten)]
+    pub names: NameArgs,
+    #[command(flatten)]
+    pub targets: TargetArgs,
+}
+
+/// What to do about a plain name that is registered nowhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unregistered {
+    /// It is an error: nothing is done about the others.
+    Refused,
+    /// It is left out.
+    LeftOut,
+}
+
+impl ProcessArgs {
+    /// The processes on their hosts. Asks the server, unless a plain name and its hosts are given.
+    pub fn choose(&self, client: &Client, unregistered: Unregistered) -> Result<Chosen, Failure> {
+        let hosts = self.targets.hosts.read()?;
+        if let Some(name) = self.names.only()
+            && !hosts.is_empty()
+        {
+            return Ok(Chosen(vec![ChosenProcess { name, hosts }]));
+        }
+        let mut rows = self.names.find(client)?;
+        if unregistered == Unregistered::Refused {
+            self.names.must_match(&rows)?;
+        }
+        let is_plain = |name: &FullName| {
+            let mut patterns = self.names.names.iter();
+            self.names.selector.is_empty()
+                && patterns.all(|pattern| !pattern.matches(name) || pattern.literal().is_some())
+        };
+        if !hosts.is_empty() {
+            rows.retain(|row| hosts.iter().any(|host| is_host(host, row)));
+        }
+        let mut chosen: Vec<ChosenProcess> = Vec::new();
+        let mut places: BTreeMap<FullName, usize> = BTreeMap::new();
+        for row in &rows {
+            let name = full_name(row)?;
+            let index = *places.entry(name.clone()).or_insert_with(|| {
+                chosen.push(ChosenProcess {
+                    name,
+                    hosts: Vec::new(),
+                });
+                chosen.len() - 1
+            });
+            let host = parse_host(&row.host.to_string())?;
+            chosen[index].hosts.push(host);
+        }
+        if !hosts.is_empty() {
+            // A plain name is asked for on each host that is named, also where it is not registered: the answer says so.
+            for name in self.names.names.iter().filter_map(NamePattern::literal) {
+                if self.names.selector.is_empty() {
+                    chosen.retain(|one| one.name != name);
+                    let hosts = hosts.clone();
+                    chosen.push(ChosenProcess { name, hosts });
+                }
+            }
+        } else if !self.targets.all {
+            let several = chosen
+                .iter()
+                .find(|one| one.hosts.len() > 1 && is_plain(&one.name));
+            if let Some(one) = several {
+                return Err(several_hosts(&one.name, &one.host_texts()));
+            }
+        }
+        match chosen.is_empty() && unregistered == Unregistered::Refused {
+            true => Err(Failure::new(
+                Kind::NotFound,
+                format!("nothing that is selected is on {}", chosen_hosts(&hosts)),
+            )),
+            false => Ok(Chosen(chosen)),
+        }
+    }
+}
+
+pub fn is_host(host: &HostRef, row: &ProcessView) -> bool {
+    match host {
+        HostRef::Text(host) => *host == row.host.to_string(),
+        HostRef::Parts(parts) => {
+            let agent = parts.agent_id.to_text();
+            row.agent_id.as_deref() == Some(&*agent)
+        }
+    }
+}
+
+/// A process, and the hosts to act on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChosenProcess {
+    pub name: FullName,
+    pub hosts: Vec<HostRef>,
+}
+
+impl ChosenProcess {
+    fn host_texts(&self) -> Vec<String> {
+        self.hosts.iter().map(host_text).collect()
+    }
+}
+
+/// Everything that a verb acts on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Chosen(pub Vec<ChosenProcess>);
+
+impl Chosen {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// How many processes on hosts.
+    pub fn n_targets(&self) -> usize {
+        self.0.iter().map(|one| one.hosts.len()).sum()
+    }
+
+    /// `web/nginx on 2 hosts`, `12 processes on 3 hosts`.
+    pub fn words(&self) -> String {
+        let hosts: HashSet<&HostRef> = self.0.iter().flat_map(|one| &one.hosts).collect();
+        let hosts = match hosts.len() {
+            1 => hosts.iter().map(|host| host_text(host)).collect(),
+            several => counted(several, "host"),
+        };
+        let what = match self.0.as_slice() {
+            [one] => clean(&one.name.to_string()),
+            _ => counted(self.n_targets(), "process"),
+        };
+        format!("{what} on {hosts}")
+    }
+
+    /// Shows what `verb` is about to touch, where it is more than one process.
+    pub fn announce(&self, out: &Out, verb: &str) {
+        if self.n_targets() < 2 {
+            return;
+        }
+        out.note(format!("{verb} {}:", self.words()));
+        let width = self
+            .0
+            .iter()
+            .take(MAX_SHOWN)
+            .map(|one| one.name.to_string().len());
+        let width = width.max().unwrap_or(0);
+        for one in self.0.iter().take(MAX_SHOWN) {
+            let hosts = one.host_texts();
+            let shown = hosts[..hosts.len().min(MAX_HOSTS_SHOWN)].join(", ");
+            let more = match hosts.len().saturating_sub(MAX_HOSTS_SHOWN) {
+                0 => String::new(),
+                more => format!(" and {} more", count(more)),
+            };
+            let name = clean(&one.name.to_string());
+            out.note(format!("  {name:width$}  {}{more}", clean(&shown)));
+        }
+        if self.0.len() > MAX_SHOWN {
+            let more = count(self.0.len() - MAX_SHOWN);
+            out.note(format!("  and {more} more names: --dry-run lists all"));
+        }
+    }
+
+    /// The result of `--dry-run`: each process on each host.
+    pub fn list(&self, out: &Out, verb: &str) -> Result<(), Failure> {
+        let pairs = || {
+            let each = |one: &'_ ChosenProcess| -> Vec<(String, String)> {
+                let hosts = one.host_texts().into_iter();
+                hosts.map(|host| (one.name.to_string(), host)).collect()
+            };
+            self.0.iter().flat_map(each)
+        };
+        if out.is_document() {
+            let targets: Vec<Value> = pairs()
+                .map(|(process, host)| json!({"process": process, "host": host}))
+                .collect();
+            return out.document(&json!({"dry_run": true, "op": verb, "targets": targets}));
+        }
+        let mut table = TextTable::new("PROCESS|HOST");
+        for (process, host) in pairs() {
+            table.row([Cell::from(process), host.into()]);
+        }
+        out.table(&table)?;
+        out.note(format!("would {verb} {}", self.words()));
+        Ok(())
+    }
+}
+
+/// As it is written on the command line.
+pub fn host_text(host: &HostRef) -> String {
+    match host {
+        HostRef::Text(host) => host.clone(),
+        HostRef::Parts(parts) => format!("agent:{}", parts.agent_id.to_text()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(names: &[(&str, &[&str])]) -> Chosen {
+        let each = names.iter().map(|(name, hosts)| ChosenProcess {
+            name: name.parse().unwrap(),
+            hosts: hosts.iter().map(|host| parse_host(host).unwrap()).collect(),
+        });
+        Chosen(each.collect())
+    }
+
+    #[test]
+    fn a_choice_is_described_in_words() {
+        let one = chosen(&[("web/nginx", &["10.0.0.1"])]);
+        assert_eq!(one.words(), "web/nginx on 0:10.0.0.1");
+        let two = chosen(&[("web/nginx", &["10.0.0.1", "10.0.0.2"])]);
+        assert_eq!(two.words(), "web/nginx on 2 hosts");
+        let many = chosen(&[
+            ("web/nginx", &["10.0.0.1", "10.0.0.2"]),
+            ("db/redis", &["10.0.0.1", "agent:x"]),
+        ]);
+        assert_eq!(many.words(), "4 processes on 3 hosts");
+        assert_eq!(many.n_targets(), 4);
+    }
+}

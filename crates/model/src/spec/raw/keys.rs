@@ -1,0 +1,59 @@
+//! The keys of a spec that is written by hand: an unknown one is refused, as it is probably a typing error.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::{RawCommands, RawConfigFile, RawIdentity, RawLimits, RawPolicy, RawWarnReport};
+use crate::Invalid;
+use crate::spec::runtime::RawRuntime;
+
+/// The parts of a spec.
+pub const SECTIONS: [&str; 8] = [
+    "identity",
+    "control",
+    "resource",
+    "monitor_policy",
+    "alive_monitor_policy",
+    "warn_report_policy",
+    "configmap",
+    "runtime",
+];
+
+/// Refuses unknown sections, and unknown keys in them.
+pub fn check_keys(spec: &Map<String, Value>) -> Result<(), Invalid> {
+    for (section, value) in spec {
+        let known = match section.as_str() {
+            "identity" => keys_of(&RawIdentity::default()),
+            "control" => keys_of(&RawCommands::default()),
+            "resource" => keys_of(&RawLimits::default()),
+            "monitor_policy" | "alive_monitor_policy" => keys_of(&RawPolicy::default()),
+            "warn_report_policy" => keys_of(&RawWarnReport::default()),
+            "configmap" => keys_of(&RawConfigFile::default()),
+            "runtime" => keys_of(&RawRuntime::default()),
+            _ => {
+                let rule = format!("is no part of a spec: {}", SECTIONS.join(", "));
+                return Err(Invalid::new(format!("spec.{section}"), rule));
+            }
+        };
+        let tables = match value {
+            Value::Array(items) => items.iter().filter_map(Value::as_object).collect(),
+            value => Vec::from_iter(value.as_object()),
+        };
+        for key in tables.into_iter().flat_map(Map::keys) {
+            if !known.contains_key(key) {
+                let known = Vec::from_iter(known.keys().map(String::as_str)).join(", ");
+                let rule = format!("is unknown; there are {known}");
+                return Err(Invalid::new(format!("spec.{section}.{key}"), rule));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The fields of a struct, read from its serialised form.
+fn keys_of(section: &impl Serialize) -> Map<String, Value> {
+    match serde_json::to_value(section) {
+        Ok(Value::Object(keys)) => keys,
+        _ => Map::new(),
+    }
+}
