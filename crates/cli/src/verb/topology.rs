@@ -17,7 +17,7 @@ use crate::format::counted;
 pub const EXAMPLES: &str = "\
 Examples:
   muster topology import game.yaml --dry-run     what would change
-  muster topology import game.yaml --yes         without asking, even if processes go
+  muster topology import game.yaml --yes         without asking, even if it removes processes
   muster topology export 2 > game.yaml           as a file that import takes
   muster topology export 2 -o json
   muster topology show                           the businesses
@@ -53,7 +53,7 @@ pub enum Action {
     /// Read a business from its CMDB again
     #[command(after_help = EXAMPLES)]
     Refresh(BusinessArg),
-    /// Take a business out of the view; what runs goes on running
+    /// Remove a business from the view; its processes keep running
     #[command(after_help = EXAMPLES)]
     Remove {
         #[command(flatten)]
@@ -79,7 +79,7 @@ pub struct ImportArgs {
     /// Only say what would change
     #[arg(long)]
     dry_run: bool,
-    /// Do not ask where processes go
+    /// Do not ask when processes would be removed
     #[arg(short, long)]
     yes: bool,
 }

@@ -24,7 +24,7 @@ touched: the new spec counts from its next start.";
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// What the process is called; may stand in the file instead
+    /// Name of the process; may be in the file instead
     #[arg(value_name = "NAMESPACE/NAME")]
     pub name: Option<FullName>,
     /// A definition in TOML or JSON; - reads standard input
