@@ -150,7 +150,7 @@ pub fn yes_no(flag: bool) -> &'static str {
 /// Reads `90`, `90s`, `5m`, `24h`, `7d`.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let text = text.trim();
-    let bad = || format!("{text:?} is no duration: write 90s, 5m, 24h or 7d");
+    let bad = || format!("{text:?} is not a duration: write 90s, 5m, 24h or 7d");
     let split = text
         .find(|c: char| !c.is_ascii_digit())
         .unwrap_or(text.len());

@@ -36,7 +36,8 @@ mod watch;
 mod webhooks;
 
 pub use access::{
-    Access, AuditFilter, AuditLines, Credentials, FirstKeys, NewJoinToken, RevokedGrants, Subject,
+    Access, AuditFilter, AuditLines, Credentials, FirstKeys, Identity, IdentityLogin, IdentityUser,
+    MissingArea, MissingRole, NewJoinToken, RevokedGrants, Subject,
 };
 pub use answers::{HostAnswer, HostLookup, HostSelector, TargetHost};
 pub use enrol::{Certificate, Enrolment, Issued};

@@ -303,7 +303,7 @@ fn absolute(path: Option<&str>) -> Result<Option<String>, Failure> {
     whole
         .to_str()
         .map(|text| Some(text.to_owned()))
-        .ok_or_else(|| Failure::usage(format!("{path:?} is no UTF-8")))
+        .ok_or_else(|| Failure::usage(format!("{path:?} is not UTF-8")))
 }
 
 fn parse_pair(text: &str) -> Result<(String, String), String> {

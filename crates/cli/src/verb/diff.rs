@@ -77,7 +77,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     if !away.is_empty() {
         let hosts = counted(away.len(), "host");
         out.note(format!(
-            "{hosts} not asked, because no agent is connected: muster hosts --connected false"
+            "{hosts} not asked, because the agent is not connected: muster hosts --connected false"
         ));
     }
     match out.is_document() {

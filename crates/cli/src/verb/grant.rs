@@ -11,7 +11,7 @@ use crate::failure::Failure;
 /// Which role, and where.
 #[derive(Debug, clap::Args)]
 pub struct GrantArgs {
-    /// viewer sees, operator also changes and reads logs, admin also decides who may
+    /// viewer: see; operator: also change, and read logs; admin: also manage apps, users and hosts
     #[arg(long, value_name = "ROLE", value_parser = ["viewer", "operator", "admin"])]
     pub role: String,
     #[command(flatten)]

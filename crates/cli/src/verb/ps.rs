@@ -91,7 +91,7 @@ pub struct Args {
 pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     let out = &context.out;
     if args.watch && out.is_document() {
-        return Err(Failure::usage("--watch draws tables")
+        return Err(Failure::usage("--watch shows a table, not a document")
             .advise("muster watch -o json prints each change as a line of JSON"));
     }
     let client = context.client()?;

@@ -50,7 +50,7 @@ const MAX_FAILURES: usize = 50;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// What the process is called; may stand in the file instead
+    /// Name of the process; may be in the file instead
     #[arg(value_name = "NAMESPACE/NAME")]
     pub name: Option<FullName>,
     /// A definition in TOML or JSON; - reads standard input
@@ -199,7 +199,7 @@ pub(super) fn report(
     show_failures(out, &failed)?;
     if failed.iter().any(|result| result.code == Code::EXISTS.0) {
         out.note(format!(
-            "{name} is registered there with another spec: muster status {name} shows it, muster update replaces it"
+            "{name} is already registered there with another spec: muster status {name} shows it, muster update replaces it"
         ));
     }
     let n_done = results.results.len() - failed.len();

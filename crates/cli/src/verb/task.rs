@@ -34,7 +34,7 @@ pub struct Args {
     /// Wait no longer than this (90s, 5m, 1h) [default: until every target has ended]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration, conflicts_with = "no_wait")]
     timeout: Option<Duration>,
-    /// Already running (828) and not running (829) are failures
+    /// Count already running (828) and already stopped (829) as failures
     #[arg(long)]
     strict: bool,
     /// How many tasks are listed

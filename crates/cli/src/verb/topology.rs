@@ -19,7 +19,7 @@ pub const EXAMPLES: &str = "\
 Examples:
   muster topology diff game.yaml                 what an import would change
   muster topology import game.yaml --dry-run     the same, without the exit code
-  muster topology import game.yaml --yes         without asking, even if processes go
+  muster topology import game.yaml --yes         without asking, even if it removes processes
   muster topology export game > game.yaml        as a file that import takes
   muster topology export 2 -o json               a business is named by its id or its name
   muster topology show                           the businesses
@@ -63,7 +63,7 @@ pub enum Action {
     /// Read a business from its CMDB again
     #[command(after_help = EXAMPLES)]
     Refresh(BusinessArg),
-    /// Take a business out of the view; what runs goes on running
+    /// Remove a business from the view; its processes keep running
     #[command(after_help = EXAMPLES)]
     Remove {
         #[command(flatten)]

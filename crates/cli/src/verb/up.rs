@@ -24,7 +24,7 @@ Examples:
   muster up --data ./data --http 127.0.0.1:0   any free port; the address is printed
   muster up --ip 10.0.0.7 --cloud-id 3         known by this address
 
-Run it again on the same data and it goes on where it was. Ctrl-C leaves the processes running.";
+Run it again on the same data directory to continue. Ctrl-C leaves the processes running.";
 
 /// How long the greeting waits for the local agent.
 const AGENT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -98,7 +98,7 @@ async fn stay_up(out: &Out, config: UpConfig) -> Result<Exit, Failure> {
                     retry = FIRST_RETRY;
                 }
                 out.warn(format!(
-                    "the local agent ended ({how}) and is started again in {} s; processes go on as they are",
+                    "the local agent ended ({how}) and starts again in {} s; processes keep running",
                     retry.as_secs()
                 ));
                 tokio::select! {

@@ -31,7 +31,7 @@ nothing changes.";
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// What the process is called; may stand in the file instead
+    /// Name of the process; may be in the file instead
     #[arg(value_name = "NAMESPACE/NAME")]
     pub name: Option<FullName>,
     /// A definition in TOML or JSON; - reads standard input

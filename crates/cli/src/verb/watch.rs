@@ -49,7 +49,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
         for change in stream.by_ref().map_while(Result::ok) {
             show(out, &change)?;
         }
-        out.note("the connection ended; what happens until the next one is not shown");
+        out.note("the connection was lost: changes until it is back are not shown");
         stream = reopen(open)?;
         out.note("connected again");
     }

@@ -334,7 +334,7 @@ fn bad_input_is_refused_before_any_request() {
         ),
         (
             &["register", "a/b", "--start", "x", "--host", "10.0.0"],
-            "\"10.0.0\" is no host",
+            "\"10.0.0\" is not a host",
         ),
         (
             &["register", "a/b", "--start", "x", "--host", "@none.txt"],

@@ -18,6 +18,7 @@ mod jobs;
 mod login;
 mod logs;
 mod operate;
+mod plain;
 mod processes;
 mod recheck;
 mod refusals;
@@ -102,6 +103,7 @@ pub(crate) fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(tokens::delete))
         .routes(routes!(login::login))
         .routes(routes!(login::logout))
+        .routes(routes!(login::whoami))
         .routes(routes!(audit::list))
         .routes(routes!(audit::export))
         .routes(routes!(watch::watch))

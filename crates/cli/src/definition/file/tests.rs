@@ -112,7 +112,7 @@ fn slips_of_the_pen_are_named() {
         ),
         ("[spec.contol]\nstart_cmd = 'x'", "spec.contol: is no part"),
         ("[identity]\n[spec.identity]", "identity: stands both"),
-        ("hosts = ['10.0.0']", "hosts[0]: \"10.0.0\" is no host"),
+        ("hosts = ['10.0.0']", "hosts[0]: \"10.0.0\" is not a host"),
         ("hosts = [3]", "hosts[0]: must be"),
         ("hosts = 3", "hosts: must be a list"),
         (

@@ -216,7 +216,7 @@ fn sums(counts: JobCountsView, cancelled_by: &str) -> String {
     }
     let going_on = counts.total.saturating_sub(counts.ended);
     if going_on > 0 {
-        text.push_str(&format!(", {} still going on", count(going_on)));
+        text.push_str(&format!(", {} still in progress", count(going_on)));
     }
     if !cancelled_by.is_empty() {
         text.push_str(&format!(", cancelled by {}", clean(cancelled_by)));
@@ -257,7 +257,7 @@ mod tests {
         };
         assert_eq!(
             sums(counts, "ann"),
-            "1,197 ok (7 ignored), 3 failed, 10 still going on, cancelled by ann"
+            "1,197 ok (7 ignored), 3 failed, 10 still in progress, cancelled by ann"
         );
         assert_eq!(sums(JobCountsView::default(), ""), "0 ok");
     }

@@ -41,7 +41,7 @@ pub struct FilesArgs {
     /// Print the text of each
     #[arg(long, value_enum, value_name = "WHICH")]
     text: Option<TextOf>,
-    /// Of at most so many processes; 0: all
+    /// Of at most this many processes; 0: all
     #[arg(long, value_name = "N", default_value_t = DEFAULT_PROCESSES)]
     limit: usize,
 }

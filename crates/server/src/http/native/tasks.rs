@@ -11,6 +11,7 @@ use model::{Code, Host, Invalid, TaskId};
 
 use super::ApiError;
 use super::caller::Authenticated;
+use super::plain::plain;
 use super::refusals::Refusals;
 use super::request::{PathParams, QueryParams};
 use super::response::{fit, ok};
@@ -157,11 +158,10 @@ fn target_result(target: &TargetView) -> TargetResult<'_> {
         host: host.unwrap_or_else(|| target.key_prefixes[0].to_string()),
         op: target.op.as_str().into(),
         code: outcome.map_or(Code::HANDLING.0, |outcome| outcome.code.0),
-        message: outcome
-            .map_or("handling", |outcome| {
-                outcome.headline.as_ref().unwrap_or(&outcome.message)
-            })
-            .into(),
+        message: match outcome {
+            Some(outcome) => plain(outcome.headline.as_ref().unwrap_or(&outcome.message)),
+            None => "in progress".into(),
+        },
         ended_at: outcome.map(|outcome| outcome.ended_at),
         managed: outcome.and_then(|outcome| outcome.managed),
         command: ran.map(|ran| ran.command.as_str().into()),

@@ -40,7 +40,7 @@ async fn a_long_poll_answers_when_the_task_ends() {
             &early["results"][0]["code"],
             &early["results"][0]["message"]
         ),
-        (&json!(115), &json!("handling"))
+        (&json!(115), &json!("in progress"))
     );
     let failing = agent.end_next(|_| Outcome {
         flag: Some(Flag::Running),
