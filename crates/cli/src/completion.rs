@@ -11,7 +11,7 @@ use api::{BusinessList, HostPage, NameList};
 use clap::{Arg, Command, CommandFactory};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 
-use crate::account::Account;
+use crate::account::{Account, Asked};
 use crate::args::Cli;
 use crate::client::{Client, Path};
 use crate::verb::environment;
@@ -100,7 +100,7 @@ fn complete(
         return Vec::new();
     };
     let (before, last) = typed.split_at(typed.rfind(',').map_or(0, |comma| comma + 1));
-    let client = Account::find(None, None, environment)
+    let client = Account::find(Asked::default(), environment)
         .and_then(Client::new)
         .ok();
     let found = client.and_then(|client| find(&client, last));
