@@ -86,8 +86,11 @@ pub fn revoke(
 
 fn show(context: &Context, name: &str, response: Value) -> Result<(), Failure> {
     context.out.response(response, |list: GrantList| {
-        let roles = in_words(&list.grants);
-        context.out.success(format!("{name} is now {roles}"))
+        let now = match list.grants.is_empty() {
+            true => "has no role now".to_owned(),
+            false => format!("is now {}", in_words(&list.grants)),
+        };
+        context.out.success(format!("{name} {now}"))
     })
 }
 

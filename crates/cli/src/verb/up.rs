@@ -144,10 +144,10 @@ async fn shut_down(
     let left = match n_running {
         0 => "nothing was running".to_owned(),
         n => format!(
-            "{} running: muster up takes care of what runs again",
+            "{} running: muster up finds and manages them again",
             match n {
-                1 => "1 process goes on".to_owned(),
-                n => format!("{} go on", counted(n, "process")),
+                1 => "1 process keeps".to_owned(),
+                n => format!("{} keep", counted(n, "process")),
             }
         ),
     };

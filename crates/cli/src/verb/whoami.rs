@@ -1,6 +1,6 @@
 //! `muster whoami`: the server, the user or app that calls it, and their roles.
 
-use api::WhoAmI;
+use api::{GrantRow, WhoAmI};
 use serde_json::{Value, json};
 
 use super::{Context, grant};
@@ -54,7 +54,7 @@ pub fn run(context: &Context, _args: &Args) -> Result<Exit, Failure> {
             false => "",
         };
         fields.put("app", &clean(&format!("{}{trusted}", app.code)));
-        fields.put("roles of the app", &clean(&grant::in_words(&app.grants)));
+        fields.put("roles of the app", &roles(&app.grants));
     }
     if let Some(user) = &caller.user {
         let login = match user.expires_at {
@@ -63,9 +63,16 @@ pub fn run(context: &Context, _args: &Args) -> Result<Exit, Failure> {
         };
         fields.put("user", &clean(&format!("{}, {login}", user.name)));
         if let Some(grants) = &user.grants {
-            fields.put("roles of the user", &clean(&grant::in_words(grants)));
+            fields.put("roles of the user", &roles(grants));
         }
     }
     out.text(&fields.render())?;
     Ok(Exit::Ok)
+}
+
+fn roles(grants: &[GrantRow]) -> String {
+    match grants.is_empty() {
+        true => "none: an admin can grant one".to_owned(),
+        false => clean(&grant::in_words(grants)),
+    }
 }

@@ -57,7 +57,7 @@ fn roles_are_given_and_taken_back_and_all_of_it_is_on_the_trail() {
         "{told}"
     );
     let told = server.fine(&["user", "revoke", "ada"], "");
-    assert!(told.contains("ada is now nothing"), "{told}");
+    assert!(told.contains("ada has no role now"), "{told}");
     server.fine(
         &[
             "app",

@@ -171,7 +171,7 @@ fn a_process_outlives_up() {
     assert_ne!(restarted, pid);
 
     let said = up.interrupt();
-    assert!(said.contains("1 process goes on running"), "{said}");
+    assert!(said.contains("1 process keeps running"), "{said}");
     assert!(is_alive(restarted));
 
     // The same data again: it goes on where it was.

@@ -48,9 +48,9 @@ pub(crate) fn named(
     all: bool,
 ) -> Result<Option<Vec<TargetHost>>, Invalid> {
     match (hosts, all) {
-        (Some(_), true) => Err(Invalid::new("hosts", "must not be given beside all")),
+        (Some(_), true) => Err(Invalid::new("hosts", "must not be given together with all")),
         (None, true) => Ok(None),
-        (None, false) => Err(Invalid::new("hosts", "is required, or all")),
+        (None, false) => Err(Invalid::new("hosts", "is required, unless all is true")),
         (Some([]), false) => Err(Invalid::new("hosts", "must not be empty")),
         (Some(hosts), false) => Ok(Some(hosts.iter().map(parse_host).collect())),
     }
