@@ -29,7 +29,7 @@ Examples:
   The body of a GSE register_proc_info call:
     muster register --file body.json
 
-A file in TOML (the same keys in JSON):
+A file in TOML (the same keys in YAML or JSON):
   namespace = \"web\"
   name = \"nginx\"
   hosts = [\"10.0.0.1\", \"0:10.0.0.2\"]
@@ -53,7 +53,7 @@ pub struct Args {
     /// Name of the process; may be in the file instead
     #[arg(value_name = "NAMESPACE/NAME")]
     pub name: Option<FullName>,
-    /// A definition in TOML or JSON; - reads standard input
+    /// A definition in TOML, YAML or JSON; - reads standard input
     #[arg(long, value_name = "FILE")]
     pub file: Option<String>,
     #[command(flatten)]

@@ -34,7 +34,7 @@ pub struct Args {
     /// Name of the process; may be in the file instead
     #[arg(value_name = "NAMESPACE/NAME")]
     pub name: Option<FullName>,
-    /// A definition in TOML or JSON; - reads standard input
+    /// A definition in TOML, YAML or JSON; - reads standard input
     #[arg(long, value_name = "FILE")]
     pub file: Option<String>,
     #[command(flatten)]

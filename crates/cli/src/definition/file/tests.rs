@@ -170,3 +170,27 @@ fn several_definitions_stand_under_processes() {
         assert!(error.starts_with(why), "{text}: {error}");
     }
 }
+
+#[test]
+fn the_same_definition_in_toml_yaml_and_json() {
+    let toml = "namespace = 'web'\nname = 'nginx'\n[control]\nstart_cmd = './nginx'\n[runtime]\nmemory_max = '64M'\n";
+    let yaml = "# ours\nnamespace: web\nname: nginx\ncontrol:\n  start_cmd: ./nginx\nruntime:\n  memory_max: 64M\n";
+    let json = r#"{"namespace": "web", "name": "nginx", "control": {"start_cmd": "./nginx"}, "runtime": {"memory_max": "64M"}}"#;
+    for (file, text) in [
+        ("-", toml),
+        ("-", yaml),
+        ("-", json),
+        ("x.toml", toml),
+        ("x.YAML", yaml),
+        ("x.yml", yaml),
+        ("x.json", json),
+    ] {
+        let [definition] = &parse(file, text).unwrap()[..] else {
+            panic!("{file}: {text}");
+        };
+        assert_eq!(definition.name.as_ref().unwrap().to_string(), "web/nginx");
+        let runtime = definition.spec.runtime.as_ref().unwrap();
+        assert_eq!(runtime.memory_max, Some(64 << 20), "{file}: {text}");
+    }
+    assert!(parse("x.yaml", "a: [").unwrap_err().contains("is no YAML"));
+}
