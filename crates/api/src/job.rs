@@ -38,9 +38,9 @@ pub struct JobBody {
     pub options: Option<JobOptionsBody>,
 }
 
-/// How a job is to go about its tasks, as callers write it: numbers may be strings, and unknown fields are ignored.
+/// How a job is to go about its tasks, as callers write it: numbers may be strings.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct JobOptionsBody {
     pub isolation: Scalar,
     #[serde(deserialize_with = "lenient::int")]

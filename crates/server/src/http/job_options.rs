@@ -74,7 +74,7 @@ mod tests {
         let read = |body: &str| super::read(json::read(body.as_bytes()).unwrap());
         assert_eq!(read("{}").unwrap(), JobOptions::default());
         let options = read(
-            r#"{"isolation":"set","batch_size":"10","max_failures":1,"ignore_error_codes":["828"],"other":[1],
+            r#"{"isolation":"set","batch_size":"10","max_failures":1,"ignore_error_codes":["828"],
                 "after_release":"reload","config_template_ids":[3]}"#,
         )
         .unwrap();

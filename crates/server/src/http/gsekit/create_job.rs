@@ -23,7 +23,7 @@ pub(crate) async fn create_job(
 ) -> Result<Vec<u8>, Refusal> {
     let business = request.business()?;
     let action = action(&request.job_object, &request.job_action)?;
-    let options = job_options::read(request.extra_data.unwrap_or_default());
+    let options = job_options::read(request.extra_data.unwrap_or_default().into());
     let options = options.map_err(|invalid| invalid.within("extra_data"))?;
     let selection = Selection::read(request.scope, request.expression_scope)?;
     let new = NewJob {

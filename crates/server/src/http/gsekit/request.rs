@@ -54,7 +54,7 @@ pub(crate) struct RawRequest {
     pub job_object: Scalar,
     pub job_action: Scalar,
     #[serde(deserialize_with = "lenient::object")]
-    pub extra_data: Option<JobOptionsBody>,
+    pub extra_data: Option<ExtraData>,
     #[serde(deserialize_with = "lenient::int")]
     pub job_id: Option<i64>,
     #[serde(deserialize_with = "lenient::ints")]
@@ -63,6 +63,38 @@ pub(crate) struct RawRequest {
     pub expression: Scalar,
     #[serde(deserialize_with = "lenient::texts")]
     pub candidates: Option<Vec<String>>,
+}
+
+/// The options of a job. Unlike the native API, the dialect ignores unknown fields.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct ExtraData {
+    isolation: Scalar,
+    #[serde(deserialize_with = "lenient::int")]
+    batch_size: Option<i64>,
+    #[serde(deserialize_with = "lenient::int")]
+    max_failures: Option<i64>,
+    #[serde(deserialize_with = "lenient::ints")]
+    ignore_error_codes: Option<Vec<i64>>,
+    #[serde(deserialize_with = "lenient::int")]
+    pause_secs: Option<i64>,
+    #[serde(deserialize_with = "lenient::ints")]
+    config_template_ids: Option<Vec<i64>>,
+    after_release: Scalar,
+}
+
+impl From<ExtraData> for JobOptionsBody {
+    fn from(data: ExtraData) -> Self {
+        Self {
+            isolation: data.isolation,
+            batch_size: data.batch_size,
+            max_failures: data.max_failures,
+            ignore_error_codes: data.ignore_error_codes,
+            pause_secs: data.pause_secs,
+            config_template_ids: data.config_template_ids,
+            after_release: data.after_release,
+        }
+    }
 }
 
 impl RawRequest {

@@ -188,6 +188,10 @@ async fn errors_in_a_job_name_their_field() {
             json!({"business": 2, "action": "start", "scope": {}, "options": {"isolation": "x"}}),
             "options.isolation",
         ),
+        (
+            json!({"business": 2, "action": "start", "scope": {}, "options": {"max_failure": 1}}),
+            "options.max_failure",
+        ),
     ] {
         let (status, answer) = business.rig.native("POST", "/jobs", body.clone()).await;
         assert_eq!(
