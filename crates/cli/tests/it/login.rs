@@ -480,7 +480,7 @@ fn an_expired_login_says_so_and_how_to_renew_it() {
     let alice = Person::new();
     alice.log_in(&[&server.url, "--user", "alice", "--context", "prod"]);
     // The admin deletes the user, which ends the login; as far as this machine knows it has not expired.
-    server.fine(&["user", "delete", "alice"], "");
+    server.fine(&["user", "delete", "alice", "--yes"], "");
     let ran = alice.run(&["ps"]);
     assert_eq!(ran.code, 3, "{ran:?}");
     assert!(
