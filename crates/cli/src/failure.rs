@@ -7,7 +7,7 @@ use std::process::ExitCode;
 pub const EXIT_CODES: &str = "\
 Exit codes:
     0  everything asked for is done, or was so already
-    1  some target failed
+    1  some target failed; of a diff: something differs
     2  the command line or a file is wrong; nothing was changed
     3  the server cannot be reached, is not able to answer, or refused the credentials
     4  what was named does not exist: no target of an operation is registered
