@@ -61,7 +61,7 @@ Examples:
     MUSTER_JOIN_TOKEN=… muster-agent --server 10.0.0.1:7101 --data /var/lib/muster-agent --ip 10.0.0.7
   Later starts need neither token nor address of the host:
     muster-agent --server 10.0.0.1:7101
-  Several servers that are one; the agent finds its own way among them:
+  Several replicas; the agent connects to one of them:
     muster-agent --server r1:7101,r2:7101,r3:7101
   From a file (keys: server, data, ip, cloud_id, agent_id, join, memory_max, cpu_max, cgroups,
   release, release_paths, log, log_format; at the top or in a table [agent]):
@@ -69,13 +69,14 @@ Examples:
   What would it use?
     muster-agent --config /etc/muster/agent.toml --print-config
 
-A flag wins over its environment variable, that over the file, that over the default.
+A flag counts before its environment variable, the variable before the file, the file before the
+default.
 Stopping the agent leaves every process running.";
 
 /// The flags, as `muster-agent` and `muster agent` share them.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct AgentArgs {
-    /// Where servers listen for agents, separated by commas; each agent has an order of its own [env: MUSTER_SERVER]
+    /// Where servers listen for agents, separated by commas; each agent tries them in a random order [env: MUSTER_SERVER]
     #[arg(long, value_name = "HOST:PORT", value_delimiter = ',')]
     pub server: Vec<String>,
     /// Where identity and journal are kept [env: MUSTER_AGENT_DATA] [default: /var/lib/muster-agent]
@@ -93,7 +94,7 @@ pub struct AgentArgs {
     /// Token for enrolment; better given in the environment, where other users cannot read it [env: MUSTER_JOIN_TOKEN]
     #[arg(long, value_name = "TOKEN")]
     pub join: Option<String>,
-    /// Memory that the agent itself may use; beyond that it starts itself anew in place [env: MUSTER_AGENT_MEMORY_MAX]
+    /// Memory that the agent itself may use; beyond that it restarts itself in place [env: MUSTER_AGENT_MEMORY_MAX]
     /// [default: 256MiB]
     #[arg(long, value_name = "BYTES")]
     pub memory_max: Option<String>,
@@ -109,7 +110,7 @@ pub struct AgentArgs {
     /// [default: on]
     #[arg(long, value_name = "USE")]
     pub release: Option<String>,
-    /// The folders that it may do so in and below; without them, anywhere [env: MUSTER_RELEASE_PATHS]
+    /// Folders in and below which the server may do so; without them, anywhere [env: MUSTER_RELEASE_PATHS]
     #[arg(long, value_name = "DIR", value_delimiter = ',')]
     pub release_paths: Vec<String>,
     /// A TOML file with the same settings [env: MUSTER_CONFIG]
@@ -121,7 +122,7 @@ pub struct AgentArgs {
     /// text or json [env: MUSTER_LOG_FORMAT] [default: text]
     #[arg(long, value_name = "FORMAT")]
     pub log_format: Option<String>,
-    /// Print the resulting configuration as TOML, without secrets, and leave
+    /// Print the resulting configuration as TOML, without secrets, and exit
     #[arg(long)]
     pub print_config: bool,
 }

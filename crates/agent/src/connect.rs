@@ -28,7 +28,9 @@ pub enum ConnectError {
         server: ServerAddress,
         source: io::Error,
     },
-    #[error("{server} does not keep_connected {protocol}: is it the address for agents?")]
+    #[error(
+        "{server} does not speak {protocol}: is this the address for agents (--agents of the server)?"
+    )]
     Protocol {
         server: ServerAddress,
         protocol: String,

@@ -24,7 +24,7 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
 #[derive(Debug, thiserror::Error)]
 pub enum EnrolError {
-    #[error("no connection for enrolment")]
+    #[error("cannot connect to the server to enrol")]
     Connect(#[from] ConnectError),
     #[error("the connection failed during enrolment")]
     Wire(#[from] WireError),
@@ -34,9 +34,9 @@ pub enum EnrolError {
         "the server's CA is not the one that the join token names: nothing was sent. Is the address right, and the token of this server?"
     )]
     WrongCa(#[source] ConnectError),
-    #[error("the server refused to enrol this agent: {0}")]
+    #[error("server rejected this agent: {0}")]
     Refused(String),
-    #[error("the server does not enrol this agent yet: {0}")]
+    #[error("the server cannot enrol this agent now: {0}")]
     NotYet(String),
     #[error("the server's answer is wrong: {0}")]
     BadAnswer(&'static str),

@@ -85,7 +85,7 @@ pub fn determine(
         }
         if config.join.is_none() {
             tracing::error!(
-                "the certificate has expired, or the clock is wrong: start the agent with --join TOKEN"
+                "the certificate has expired, or the clock is wrong: start the agent with a new join token (--join TOKEN)"
             );
             return Ok(EnrolmentState::Enrolled(identity));
         }

@@ -25,7 +25,7 @@ struct Command {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Give a running agent another binary, in place and without a gap
+    /// Replace the binary of a running agent, in place
     #[command(after_help = upgrade::EXAMPLES)]
     Upgrade(UpgradeArgs),
 }

@@ -124,14 +124,14 @@ impl MemoryWatch {
             MemoryVerdict::Reexec => tracing::warn!(
                 used,
                 memory_max,
-                "the agent uses too much memory: it starts itself anew in place, every process is left as it is"
+                "the agent exceeds memory_max: it restarts itself in place; processes keep running"
             ),
             MemoryVerdict::Tolerate if self.policy.over >= CHECKS_IN_A_ROW && !self.is_logged => {
                 self.is_logged = true;
                 tracing::error!(
                     used,
                     memory_max,
-                    "the agent uses too much memory although it started itself anew: raise memory_max, or have it hold less"
+                    "the agent exceeds memory_max again after a restart: raise memory_max, or register fewer processes here"
                 );
             }
             MemoryVerdict::Tolerate | MemoryVerdict::Fine => {}

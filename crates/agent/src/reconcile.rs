@@ -75,7 +75,7 @@ impl HeldProcesses {
             match self.hold(process) {
                 Ok(hold) => requests.extend(hold.map(Request::Hold)),
                 Err(invalid) => {
-                    tracing::warn!(process = ?process.name, %invalid, "not held: the server sent a bad entry");
+                    tracing::warn!(process = ?process.name, %invalid, "ignored a process: the server sent an invalid spec");
                 }
             }
         }
@@ -84,7 +84,7 @@ impl HeldProcesses {
                 Ok((namespace, groups)) => requests.push(Request::Groups(namespace, groups)),
                 Err(invalid) => {
                     let namespace = &set.namespace;
-                    tracing::warn!(namespace, %invalid, "the server sent bad process groups: they stay as they were");
+                    tracing::warn!(namespace, %invalid, "ignored new process groups: the server sent invalid ones");
                 }
             }
         }
@@ -92,7 +92,7 @@ impl HeldProcesses {
             match name.full_name() {
                 Ok(name) => requests.extend(self.forget(name)),
                 Err(invalid) => {
-                    tracing::warn!(process = ?name, %invalid, "nothing to forget: the server sent a bad name");
+                    tracing::warn!(process = ?name, %invalid, "ignored a removal: the server sent an invalid name");
                 }
             }
         }

@@ -103,7 +103,7 @@ pub(crate) async fn keep_renewing(
             }
             Err(error) => {
                 order.failed();
-                tracing::warn!(error = %chain(&error), until = until.to_rfc3339(), "the certificate is not renewed yet");
+                tracing::warn!(error = %chain(&error), until = until.to_rfc3339(), "cannot renew the certificate; trying again");
                 tokio::time::sleep(retry_in(n_failures, random_fraction())).await;
                 n_failures += 1;
             }

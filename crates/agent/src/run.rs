@@ -83,9 +83,9 @@ pub fn run(program: &'static str, config: AgentConfig) -> Result<(), AgentError>
             if reason == StopReason::Exit || signals.must_exit().await {
                 return Ok(());
             }
-            tracing::info!("making way for the program that is at this one's path now");
+            tracing::info!("upgrading: starting the binary that is now at this agent's path");
             let error = image.exec(memory.reexec_at());
-            tracing::error!(%error, "the new program cannot be started: this one goes on");
+            tracing::error!(%error, "the new binary cannot be started: this agent continues");
             exec_error = Some(error.to_string());
         }
     })
@@ -179,10 +179,7 @@ async fn run_agent(
     let supervising = supervisor.run(requests, notices, supervisor_stopped);
     let connecting = async {
         keep_connected(&config, &data, enrolment, &mut state, &stop).await?;
-        tracing::info!(
-            held = state.n_held(),
-            "leaving; every process is left as it is"
-        );
+        tracing::info!(held = state.n_held(), "agent stops; processes keep running");
         // Fails if the supervisor has ended.
         let _ = stop_supervisor.send(true);
         // Notices after the timeout are in the journal and are read at the next start.
@@ -258,7 +255,7 @@ async fn keep_connected_as(
         facts: HostFacts::read(),
         clock: crate::session::now,
     };
-    tracing::info!(host = %info.host, agent_id = %info.agent_id, held = state.n_held(), "agent runs");
+    tracing::info!(host = %info.host, agent_id = %info.agent_id, held = state.n_held(), "agent started");
 
     let running = run_sessions(
         config.servers.len(),
@@ -300,7 +297,9 @@ async fn join_again(
                 tracing::info!(host = %identity.host, agent_id = %identity.agent_id, "joined again");
                 return Ok(Some(identity));
             }
-            Err(error) => tracing::error!(error = %chain(&error), "not joined again"),
+            Err(error) => {
+                tracing::error!(error = %chain(&error), "the join token did not let this agent join again")
+            }
         }
     }
     let delay = Backoff::default().delay(Attempt::Refused, random_fraction());
@@ -351,7 +350,7 @@ impl Enrolment<'_> {
                 (_, true) => Backoff::next_server(random_fraction()),
                 (_, false) => backoff.delay(Attempt::Failed, random_fraction()),
             };
-            tracing::warn!(error = %chain(&error), retry_in_secs = delay.as_secs(), "not enrolled yet: trying again");
+            tracing::warn!(error = %chain(&error), retry_in_secs = delay.as_secs(), "cannot enrol; trying again");
             if wait(delay, state, stop).await?.is_stopping() {
                 return Ok(None);
             }

@@ -249,7 +249,7 @@ impl<S: AsyncRead + AsyncWrite> Session<'_, S> {
     /// Takes the result of the search for another server.
     fn set_next(&mut self, found: Option<WelcomedConnection<S>>) {
         if found.is_none() {
-            tracing::warn!("no other server takes this agent: it stays where it is");
+            tracing::warn!("no other server accepts this agent: it stays connected here");
         }
         self.next = found.map(|connection| (connection, Instant::now()));
     }
@@ -282,7 +282,7 @@ impl<S: AsyncRead + AsyncWrite> Session<'_, S> {
             return Ok(());
         };
         self.is_asked_to_move = false;
-        tracing::info!("another server takes over");
+        tracing::info!("moved to another server");
         let writer = std::mem::replace(&mut self.writer, next.writer);
         self.closing = Some((writer, Instant::now() + CLOSE_TIMEOUT));
         self.reader = next.reader;

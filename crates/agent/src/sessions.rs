@@ -67,7 +67,7 @@ where
                 }
             }
             Err(error) => {
-                tracing::warn!(error = %chain(&error), "no session");
+                tracing::warn!(error = %chain(&error), "cannot connect to the server; trying again");
                 Attempt::Failed
             }
         };
@@ -125,18 +125,26 @@ fn next_attempt(ended: &SessionEnd) -> Result<Attempt, SessionsEnd> {
             permanent: true,
             rejoin,
         } => {
-            tracing::error!(
-                reason,
-                "the server refuses this agent until something changes there; processes go on as they are"
-            );
+            tracing::error!("{}; processes keep running", rejected(reason, *rejoin));
             return match rejoin {
                 true => Err(SessionsEnd::MustJoin),
                 false => Ok(Attempt::Refused),
             };
         }
-        _ => tracing::warn!(error = %chain(reason), "session ended; processes go on as they are"),
+        _ => {
+            tracing::warn!(error = %chain(reason), "connection to the server lost; processes keep running")
+        }
     }
     Ok(lasted.map_or(Attempt::Failed, Attempt::Lost))
+}
+
+/// Why the server does not accept this agent, and what to do.
+fn rejected(reason: &str, rejoin: bool) -> String {
+    let advice = match rejoin {
+        true => "use a new join token (muster token create)",
+        false => "correct this; the agent tries again every minute",
+    };
+    format!("server rejected this agent: {reason}; {advice}")
 }
 
 pub(crate) enum WaitEnd {

@@ -176,7 +176,7 @@ impl AgentState {
             return;
         }
         if self.under_way.len() + self.results.len() >= MAX_OPERATIONS {
-            tracing::error!(%id, "not taken: {MAX_OPERATIONS} operations are not acknowledged yet");
+            tracing::error!(%id, "refused an operation: the server has not acknowledged the results of {MAX_OPERATIONS} earlier ones");
             return;
         }
         match reconcile::operation(id, command, clock, now) {

@@ -37,7 +37,7 @@ Examples:
   muster agent upgrade --binary ./muster -o json      what was done, as JSON
 
 The agent keeps its pid, and no process is touched.
-A binary that does not come up is taken back.";
+If the new binary does not come up, the agent returns to the old one.";
 
 #[derive(Debug, Clone, clap::Args)]
 pub struct UpgradeArgs {
@@ -50,7 +50,7 @@ pub struct UpgradeArgs {
     /// The new binary; without it the agent starts what is at its path already
     #[arg(long, value_name = "FILE")]
     pub binary: Option<PathBuf>,
-    /// How long the new one may take to be at work
+    /// How long the new agent may take to start
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_timeout)]
     pub timeout: Duration,
 }

@@ -29,6 +29,7 @@ responses! {
 }
 
 #[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct AppBody {
     #[schema(required)]
     pub code: Option<String>,
@@ -70,6 +71,7 @@ responses! {
 }
 
 #[derive(Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct UserBody {
     #[schema(required)]
     pub name: Option<String>,

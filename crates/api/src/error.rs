@@ -14,7 +14,8 @@ pub struct ErrorBody {
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct ErrorDetail {
     /// What kind of refusal: `invalid`, `unauthenticated`, `forbidden`, `not_found`, `wrong_method`, `conflict`,
-    /// `too_large`, `not_json`, `too_slow`, `too_fast`, `busy`, `away` (the agent that would have to answer), `unavailable` or `internal`.
+    /// `too_large`, `not_json`, `declined` (by the host), `too_slow`, `too_fast`, `busy`, `away` (the agent that would have
+    /// to answer), `unavailable` or `internal`.
     pub code: Cow<'static, str>,
     /// The field that breaks a rule, where one does.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -24,4 +25,21 @@ pub struct ErrorDetail {
     pub character: Option<usize>,
     /// What is wrong, in words.
     pub message: String,
+    /// Where the refusal is `forbidden` because a role is missing: which one, and who lacks it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing_role: Option<MissingRoleDetail>,
+}
+
+/// The role that a request needs and that its app, its user or both lack. Without `namespace` and `business` the role is needed
+/// for everything, or anywhere.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct MissingRoleDetail {
+    /// The app, if it lacks the role.
+    pub app: Option<String>,
+    /// The user, if they lack the role.
+    pub user: Option<String>,
+    /// `viewer`, `operator` or `admin`.
+    pub role: Cow<'static, str>,
+    pub namespace: Option<String>,
+    pub business: Option<u32>,
 }

@@ -23,6 +23,7 @@ responses! {
 }
 
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct GroupsBody {
     #[schema(value_type = Vec<HostSchema>)]
     pub hosts: Option<Vec<HostRef>>,

@@ -85,6 +85,7 @@ impl<'de> Deserialize<'de> for HostText {
 }
 
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct AgentIdBody {
     /// At most 64 letters, digits, '-', '_' and '.'.
     #[schema(required)]
@@ -100,7 +101,7 @@ pub enum HostRef {
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct HostParts {
     #[serde(skip_serializing_if = "Scalar::is_absent")]
     pub ip: Scalar,

@@ -12,6 +12,7 @@ mod access;
 mod audit;
 mod error;
 mod event;
+pub mod examples;
 mod expression;
 mod group;
 mod held;
@@ -37,7 +38,7 @@ pub use access::{
     UserList, UserRow,
 };
 pub use audit::{AuditList, AuditRow};
-pub use error::{ErrorBody, ErrorDetail};
+pub use error::{ErrorBody, ErrorDetail, MissingRoleDetail};
 pub use event::{EventList, EventRow};
 pub use expression::{
     ExplainBody, Explained, ExpressionBody, ExpressionMatch, PartExplained, PartsBody, ScopeBody,
@@ -49,11 +50,11 @@ pub use job::{
     JobBody, JobCountsView, JobCreated, JobDetail, JobList, JobOptionsBody, JobRetried,
     JobTaskView, JobView, RetryBody,
 };
-pub use login::{LoggedIn, LoginBody};
+pub use login::{LoggedIn, LoginBody, WhoAmI, WhoAmIApp, WhoAmIUser};
 pub use operate::{OperateBody, Operated, OperationsBody};
 pub use process::{
-    DefinitionView, HealthView, HostResult, HostsBody, LastExitView, ProcessDetail, ProcessPage,
-    ProcessView, RegisterBody, Results, SpecBody,
+    DefinitionView, HealthView, HostResult, HostsBody, LastExitView, NameList, ProcessDetail,
+    ProcessPage, ProcessView, RegisterBody, Results, SpecBody,
 };
 pub use replica::{Draining, ReplicaList, ReplicaRow};
 pub use rows::Rows;

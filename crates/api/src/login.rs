@@ -1,10 +1,13 @@
-//! Logging in.
+//! Logging in, and who the caller is.
 
 use model::UnixMillis;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::GrantRow;
+
 #[derive(Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 #[expect(missing_debug_implementations, reason = "it holds a password")]
 pub struct LoginBody {
     #[schema(required)]
@@ -19,4 +22,33 @@ pub struct LoggedIn {
     pub bk_token: String,
     #[schema(value_type = i64)]
     pub expires_at: UnixMillis,
+}
+
+responses! {
+    /// The caller: an app, a user, or both.
+    pub struct WhoAmI {
+        pub app: Option<WhoAmIApp>,
+        pub user: Option<WhoAmIUser>,
+    }
+
+    pub struct WhoAmIApp {
+        pub code: String,
+        /// May name its user instead of a login.
+        pub trusted: bool,
+        /// Requests per second; 0 for no limit.
+        pub rate_limit: u32,
+        /// What it may do.
+        pub grants: Vec<GrantRow>,
+    }
+
+    pub struct WhoAmIUser {
+        pub name: String,
+        /// Whether the user is logged in; otherwise a trusted app names the user.
+        pub logged_in: bool,
+        /// What they may do; null where a trusted app names the user, because only the roles of the app count then.
+        pub grants: Option<Vec<GrantRow>>,
+        /// When the login ends; null without one.
+        #[schema(value_type = Option<i64>)]
+        pub expires_at: Option<UnixMillis>,
+    }
 }

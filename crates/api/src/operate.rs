@@ -10,6 +10,7 @@ use crate::schemas::{HostSchema, SpecSchema};
 use crate::{HostRef, SpecBody};
 
 #[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct OperateBody {
     /// start, stop, query, manage, unmanage, restart, reload or kill
     #[schema(required)]
@@ -36,8 +37,9 @@ pub struct OperateBody {
 }
 
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct OperationsBody {
-    #[schema(value_type = Option<Vec<OperateBody>>)]
+    #[schema(value_type = Vec<OperateBody>)]
     pub operations: Option<Vec<Object<OperateBody>>>,
 }
 

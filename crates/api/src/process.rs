@@ -14,6 +14,14 @@ use crate::schemas::{HostSchema, SpecSchema};
 use crate::{HostRef, HostText, Rows};
 
 responses! {
+    /// What names begin with a text, for completion.
+    pub struct NameList {
+        /// `namespace/name` of processes, sorted, each once for all its hosts.
+        pub names: Vec<String>,
+        /// Namespaces with processes, sorted.
+        pub namespaces: Vec<String>,
+    }
+
     /// Part of a list, and how long the whole is.
     pub struct ProcessPage<'a> {
         pub count: u64,
@@ -156,6 +164,7 @@ pub struct DefinitionView<'a> {
 }
 
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct RegisterBody {
     #[schema(value_type = Vec<HostSchema>)]
     pub hosts: Option<Vec<HostRef>>,
@@ -166,6 +175,7 @@ pub struct RegisterBody {
 }
 
 #[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct HostsBody {
     #[schema(value_type = Option<Vec<HostSchema>>)]
     pub hosts: Option<Vec<HostRef>>,

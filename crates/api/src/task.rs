@@ -29,6 +29,14 @@ responses! {
         pub targets: u32,
         pub ended: u32,
         pub ok: u32,
+        /// How many have ended and not well.
+        pub failed: u32,
+        /// `start`, `stop` and so on; null where its targets have different ones.
+        pub op: Option<Cow<'static, str>>,
+        /// `namespace/name` of its first target.
+        pub process: String,
+        /// How many different processes it has, counted among its first 1,000 targets.
+        pub processes: u32,
     }
 
     /// A task with part of its results.
@@ -76,7 +84,10 @@ responses! {
         pub command: Option<Cow<'a, str>>,
         pub exit_code: Option<i32>,
         pub exit_signal: Option<i32>,
+        /// How long the command ran.
         pub duration_ms: Option<u64>,
+        /// From the request to the result, with the checks that follow the command.
+        pub took_ms: Option<u64>,
         /// The last 64 KiB of what it printed.
         pub output: Option<Cow<'a, str>>,
         /// What a query saw.

@@ -55,11 +55,14 @@ pub struct Bindings {
 pub struct TemplateBody {
     /// Unique in its business.
     #[serde(default)]
+    #[schema(required)]
     pub template_name: String,
     #[serde(default)]
+    #[schema(required)]
     pub file_name: String,
     /// The folder of the file.
     #[serde(default)]
+    #[schema(required)]
     pub abs_path: String,
     /// root if not given
     pub owner: Option<String>,

@@ -28,6 +28,7 @@ responses! {
 }
 
 #[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct TokenBody {
     /// `CLOUD:IP`: good for this host alone.
     #[serde(skip_serializing_if = "Option::is_none")]

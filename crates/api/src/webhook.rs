@@ -33,6 +33,7 @@ responses! {
 }
 
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct WebhookBody {
     /// `http://HOST[:PORT]/PATH`
     #[schema(required)]

@@ -5,12 +5,12 @@ use model::Op;
 
 use crate::config::SOURCES;
 use crate::confirm::WHEN;
-use crate::failure::EXIT_CODES;
-use crate::out::Format;
+use crate::failure::{EXIT_CODES, Failure};
+use crate::out::{Format, Out};
 use crate::verb::{
-    agent, app, audit, completions, diff, drain, edit, events, export, expression, group, hosts,
-    job, logs, operate, ps, register, replicas, rm, server, status, store, task, template, token,
-    topology, unregister, up, update, user, watch, webhook,
+    agent, app, audit, completions, context, diff, drain, edit, events, export, expression, group,
+    hosts, job, login, logout, logs, operate, ps, register, replicas, rm, server, status, store,
+    task, template, token, topology, unregister, up, update, user, watch, webhook, whoami,
 };
 
 const EXAMPLES: &str = "\
@@ -42,10 +42,14 @@ pub struct Cli {
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Global options")]
 pub struct Global {
-    /// Where the server's API is [env: MUSTER_URL] [default: as in cli.toml, else http://127.0.0.1:7100]
+    /// Where the server's API is [env: MUSTER_URL] [default: of the context, else of cli.toml, else http://127.0.0.1:7100]
     #[arg(long, global = true, value_name = "URL")]
     pub url: Option<String>,
-    /// A PEM file with the CAs to trust for an https:// server [env: MUSTER_CA] [default: as in cli.toml, else public CAs]
+    /// The context to use: a server and a login, see muster context [env: MUSTER_CONTEXT] [default: the one in use]
+    #[arg(long, global = true, value_name = "NAME")]
+    pub context: Option<String>,
+    /// A PEM file with the CAs to trust for an https:// server [env: MUSTER_CA] [default: of the context, else of cli.toml,
+    /// else public CAs]
     #[arg(long, global = true, value_name = "FILE")]
     pub ca: Option<String>,
     /// Data directory of a server on this machine [env: MUSTER_DATA] [default: /var/lib/muster, or ~/.local/share/muster]
@@ -84,7 +88,7 @@ pub enum Verb {
     /// Change what is registered, or register it
     #[command(visible_alias = "apply", after_help = update::EXAMPLES)]
     Update(Box<update::Args>),
-    /// Forget a process; what runs goes on running
+    /// Forget a process, which keeps running
     #[command(after_help = unregister::examples())]
     Unregister(unregister::Args),
     /// Stop processes and forget them
@@ -137,10 +141,10 @@ pub enum Verb {
     /// List events of processes: exits, restarts, exceeded limits
     #[command(after_help = events::EXAMPLES)]
     Events(events::Args),
-    /// Show what a process writes
+    /// Show the output of a process
     #[command(after_help = logs::EXAMPLES)]
     Logs(logs::Args),
-    /// Compare what agents hold with what the server wants of them
+    /// Compare the processes that agents hold with those that the server wants
     #[command(after_help = diff::EXAMPLES)]
     Diff(diff::Args),
     /// Show changes as they happen
@@ -160,10 +164,22 @@ pub enum Verb {
     /// Operate on many processes of a business, in order and in batches
     #[command(subcommand, after_help = job::EXAMPLES)]
     Job(Box<job::Action>),
-    /// Config files of a business: their text, and for which processes
+    /// Templates of config files, and the processes that they are for
     #[command(subcommand, after_help = template::EXAMPLES)]
     Template(Box<template::Action>),
 
+    /// Log in to a server
+    #[command(after_help = login::EXAMPLES)]
+    Login(login::Args),
+    /// End the login
+    #[command(after_help = logout::EXAMPLES)]
+    Logout(logout::Args),
+    /// Show the server, the user or app that calls it, and their roles
+    #[command(after_help = whoami::EXAMPLES)]
+    Whoami(whoami::Args),
+    /// Servers under a name, each with its login
+    #[command(subcommand, after_help = context::EXAMPLES)]
+    Context(context::Action),
     /// Programs that may call the API
     #[command(subcommand, after_help = app::EXAMPLES)]
     App(app::Action),
@@ -198,4 +214,30 @@ pub fn value_name(value: impl ValueEnum) -> String {
     let name = value.to_possible_value();
     name.map(|name| name.get_name().to_owned())
         .unwrap_or_default()
+}
+
+impl Verb {
+    /// Refuses an output format that the verb has no use for.
+    pub fn check(&self, out: &Out) -> Result<(), Failure> {
+        let is_list = matches!(
+            self,
+            Self::Ps(_)
+                | Self::Hosts(_)
+                | Self::Task(_)
+                | Self::Group(_)
+                | Self::Topology(_)
+                | Self::Job(_)
+                | Self::Template(_)
+                | Self::App(_)
+                | Self::Token(_)
+                | Self::User(_)
+                | Self::Webhook(_)
+                | Self::Replicas(_)
+        );
+        match out.is_names() && !is_list {
+            true => Err(Failure::usage("-o name is for verbs that list something")
+                .advise("muster ps -o name lists the names of processes")),
+            false => Ok(()),
+        }
+    }
 }

@@ -4,7 +4,7 @@
 use std::io::Read;
 use std::time::Duration;
 
-use api::TaskDetail;
+use api::{LoggedIn, LoginBody, TaskDetail, WhoAmI};
 use model::FullName;
 use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
@@ -21,7 +21,7 @@ mod tls;
 pub use change_stream::{ChangeEvent, ChangeStream, reopen};
 pub use path::{Path, business_path, job_path, process_path, processes_named, task_path};
 
-use crate::account::Account;
+use crate::account::{Account, UserName};
 use crate::failure::{Failure, Kind};
 use crate::format::{count, counted};
 use crate::out::Out;
@@ -42,6 +42,8 @@ const MAX_TRIES: u32 = 5;
 pub struct Client {
     account: Account,
     agent: Agent,
+    /// The name that goes with the app's credentials.
+    user_name: Option<String>,
 }
 
 /// Some rows, and how many there are in all.
@@ -74,7 +76,53 @@ impl Client {
         Ok(Self {
             account,
             agent: config.into(),
+            user_name: None,
         })
+    }
+
+    /// Decides whether requests name a user: only those of an app without a login do, and only if the app is trusted, or if
+    /// `MUSTER_USER` asks for it. Where only the server knows whether the app is trusted, asks the server.
+    pub fn with_user_name(mut self) -> Result<Self, Failure> {
+        let (Some(app), None) = (&self.account.app, &self.account.login) else {
+            return Ok(self);
+        };
+        self.user_name = match (&self.account.user, app.trusted) {
+            (UserName::Asked(name), _) | (UserName::System(name), Some(true)) => Some(name.clone()),
+            (UserName::System(name), None) => self.is_app_trusted()?.then(|| name.clone()),
+            (UserName::System(_), Some(false)) | (UserName::Unknown, _) => None,
+        };
+        Ok(self)
+    }
+
+    fn is_app_trusted(&self) -> Result<bool, Failure> {
+        match self.get::<WhoAmI>(&Path::new("whoami")) {
+            Ok(caller) => Ok(caller.app.is_some_and(|app| app.trusted)),
+            // An older server wants a user name from every app.
+            Err(failure) if failure.kind == Kind::NotFound => Ok(true),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// Logs in. A wrong password is not tried again.
+    pub fn log_in(&self, body: &LoginBody) -> Result<LoggedIn, Failure> {
+        let request = self.with_body(self.agent.post(self.url(&Path::new("login"))));
+        let response = request.send_json(body).map_err(|e| self.unreachable(&e))?;
+        match response.status() {
+            StatusCode::UNAUTHORIZED | StatusCode::TOO_MANY_REQUESTS => {
+                let user = body.username.as_deref().unwrap_or_default();
+                self.read_with(response, |account, status, text| {
+                    refusal::login_refused(account, user, status, text)
+                })
+            }
+            _ => self.read(response),
+        }
+    }
+
+    /// Ends the login whose token this client sends.
+    pub fn log_out(&self) -> Result<(), Failure> {
+        let request = self.with_body(self.agent.post(self.url(&Path::new("logout"))));
+        let response = request.send_empty().map_err(|e| self.unreachable(&e))?;
+        self.read::<IgnoredAny>(response).map(|_| ())
     }
 
     pub fn account(&self) -> &Account {
@@ -260,8 +308,12 @@ impl Client {
                 .header_raw("X-Bkapi-App-Code", app.code.as_bytes())
                 .header_raw("X-Bkapi-App-Secret", app.secret.as_bytes());
         }
-        if !self.account.user.is_empty() {
-            request = request.header_raw("X-Bkapi-User-Name", self.account.user.as_bytes());
+        if let Some(login) = &self.account.login {
+            let bearer = format!("Bearer {}", login.token);
+            request = request.header_raw("Authorization", bearer.as_bytes());
+        }
+        if let Some(name) = &self.user_name {
+            request = request.header_raw("X-Bkapi-User-Name", name.as_bytes());
         }
         request
     }
@@ -282,7 +334,15 @@ impl Client {
         }
     }
 
-    fn read<T: DeserializeOwned>(&self, mut response: Response<Body>) -> Result<T, Failure> {
+    fn read<T: DeserializeOwned>(&self, response: Response<Body>) -> Result<T, Failure> {
+        self.read_with(response, refusal::refused)
+    }
+
+    fn read_with<T: DeserializeOwned>(
+        &self,
+        mut response: Response<Body>,
+        refused: impl FnOnce(&Account, StatusCode, &[u8]) -> Failure,
+    ) -> Result<T, Failure> {
         let status = response.status();
         let body = response.body_mut().with_config().limit(MAX_RESPONSE);
         let text = body.read_to_vec().map_err(|e| self.unreachable(&e))?;
@@ -290,7 +350,7 @@ impl Client {
         let is_result =
             status.is_success() || (status == StatusCode::CONFLICT && refusal::has_results(&text));
         if !is_result {
-            return Err(refusal::refused(&self.account, status, &text));
+            return Err(refused(&self.account, status, &text));
         }
         let text: &[u8] = if text.is_empty() { b"null" } else { &text };
         serde_json::from_slice(text).map_err(|e| {

@@ -79,16 +79,17 @@ pub const KEYS: [Key; 27] = [
 
 /// Shown below the help of both verbs.
 pub const SOURCES: &str = "\
-A flag wins over its environment variable, that over the file, that over the default.
-Keys of the file, at its top or in a table [server]: data, http, agents, store, bus, bus_ca,
-http_tls_cert, http_tls_key, http_connections, http_connections_per_address, http_origin, outgoing_ca,
-agent_cert_days, agent_rate, drain_timeout, app_code, app_secret, join_token, cmdb, cmdb_app_code, cmdb_app_secret, cmdb_user,
-cmdb_refresh, log, log_format; for muster up also ip and cloud_id.
+A flag counts before its environment variable, the variable before the file, the file before the
+default. Keys of the file, at its top or in a table [server]: data, http, agents, store, bus,
+bus_ca, http_tls_cert, http_tls_key, http_connections, http_connections_per_address, http_origin,
+outgoing_ca, agent_cert_days, agent_rate, drain_timeout, app_code, app_secret, join_token, cmdb,
+cmdb_app_code, cmdb_app_secret, cmdb_user, cmdb_refresh, log, log_format; for muster up also ip
+and cloud_id.
 
-MUSTER_APP_CODE, MUSTER_APP_SECRET and MUSTER_JOIN_TOKEN (or the file) fix the first app
-and the first join token, which are made up otherwise. They are no flags, because other
-users can read those. So are MUSTER_CMDB_APP_CODE, MUSTER_CMDB_APP_SECRET and
-MUSTER_CMDB_USER, which the server asks the CMDB with.";
+MUSTER_APP_CODE, MUSTER_APP_SECRET and MUSTER_JOIN_TOKEN (or the file) set the first app and the
+first join token, which the server generates otherwise. MUSTER_CMDB_APP_CODE,
+MUSTER_CMDB_APP_SECRET and MUSTER_CMDB_USER are the server's credentials at the CMDB. None of them
+is a flag, because other users can read the flags of a process.";
 
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct ServerArgs {
@@ -102,7 +103,7 @@ pub struct ServerArgs {
     /// [env: MUSTER_STORE] [default: SQLite in the data directory]
     #[arg(long, value_name = "URL")]
     pub store: Option<String>,
-    /// Where replicas meet: nats://HOST:PORT, several with commas between [env: MUSTER_BUS] [default: in the store]
+    /// NATS servers for messages between replicas: nats://HOST:PORT, separated by commas [env: MUSTER_BUS] [default: in the store]
     #[arg(long, value_name = "URLS")]
     pub bus: Option<String>,
     /// A PEM file with the CAs to trust for tls:// NATS servers [env: MUSTER_BUS_CA]
@@ -127,7 +128,7 @@ pub struct ServerArgs {
     /// text or json [env: MUSTER_LOG_FORMAT] [default: text]
     #[arg(long, value_name = "FORMAT")]
     pub log_format: Option<String>,
-    /// Print the resulting configuration as TOML (or JSON with -o json), without secrets, and leave
+    /// Print the resulting configuration as TOML (or JSON with -o json), without secrets, and exit
     #[arg(long)]
     pub print_config: bool,
 }

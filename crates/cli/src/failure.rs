@@ -6,13 +6,13 @@ use std::process::ExitCode;
 /// Shown in `muster --help`; [`Exit`] is the same list.
 pub const EXIT_CODES: &str = "\
 Exit codes:
-    0  everything asked for is done, or was so already
+    0  done; or nothing to do, because it was already running or already stopped
     1  some target failed; of a diff: something differs
     2  the command line or a file is wrong; nothing was changed
-    3  the server cannot be reached, is not able to answer, or refused the credentials
-    4  what was named does not exist: no target of an operation is registered
-    5  timed out while waiting; the task goes on
-  130  interrupted (Ctrl-C) while waiting; the task goes on";
+    3  the server cannot be reached or cannot answer, or it refused the credentials or the role
+    4  nothing of that name exists: no target of the operation is registered
+    5  timed out while waiting; the task continues
+  130  interrupted (Ctrl-C) while waiting; the task continues";
 
 /// How a command that did its work ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

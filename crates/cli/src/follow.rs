@@ -62,7 +62,7 @@ pub fn until_over<T>(
         if timeout.is_some_and(|timeout| started.elapsed() >= timeout) {
             progress.clear();
             let after = lasted(started.elapsed());
-            let what = format!("{name} still goes on after {after}: {}", remark(last));
+            let what = format!("{name} has not ended after {after}: {}", remark(last));
             return Err(Failure::new(Kind::TimedOut, what).advise(advice));
         }
     }

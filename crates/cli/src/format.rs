@@ -1,4 +1,4 @@
-//! Formats numbers, times and foreign text for people, and parses durations.
+//! Formats numbers, times and foreign text for people, and parses durations and sizes.
 
 use std::fmt::Display;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -150,7 +150,7 @@ pub fn yes_no(flag: bool) -> &'static str {
 /// Reads `90`, `90s`, `5m`, `24h`, `7d`.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let text = text.trim();
-    let bad = || format!("{text:?} is no duration: write 90s, 5m, 24h or 7d");
+    let bad = || format!("{text:?} is not a duration: write 90s, 5m, 24h or 7d");
     let split = text
         .find(|c: char| !c.is_ascii_digit())
         .unwrap_or(text.len());
@@ -168,6 +168,41 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
         .filter(|secs| *secs <= 100 * 365 * 86_400)
         .map(Duration::from_secs)
         .ok_or_else(bad)
+}
+
+/// Reads `4096`, `512K`, `100M`, `1.5G`, `2T`, also as `100MiB` or `100MB`: units of 1024, as in `ulimit` and systemd.
+pub fn parse_size(text: &str) -> Result<u64, String> {
+    let text = text.trim();
+    let bad = || format!("{text:?} is no size: write 4096, 512K, 100M or 1.5G");
+    let split = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    let (digits, unit) = text.split_at(split);
+    let unit = unit.trim().to_ascii_uppercase();
+    let shift = match unit.strip_suffix("IB").or(unit.strip_suffix('B')) {
+        Some("") => 0,
+        short => match short.unwrap_or(&unit) {
+            "" => 0,
+            "K" => 10,
+            "M" => 20,
+            "G" => 30,
+            "T" => 40,
+            _ => return Err(bad()),
+        },
+    };
+    if let Ok(number) = digits.parse::<u64>() {
+        return number
+            .checked_mul(1 << shift)
+            .filter(|bytes| *bytes <= i64::MAX as u64)
+            .ok_or_else(bad);
+    }
+    // A fraction of a byte is none.
+    let number: f64 = digits.parse().map_err(|_| bad())?;
+    let bytes = number * f64::from(1 << 10).powi(shift / 10);
+    match shift > 0 && bytes < 1e18 {
+        true => Ok(bytes as u64),
+        false => Err(bad()),
+    }
 }
 
 #[cfg(test)]
@@ -199,6 +234,36 @@ mod tests {
         assert_eq!(millis(312), "312 ms");
         assert_eq!(millis(2_100), "2.1 s");
         assert_eq!(bytes(1536), "1.5 KiB");
+    }
+
+    #[test]
+    fn sizes_are_read_with_their_unit() {
+        for (text, bytes) in [
+            ("0", 0),
+            ("4096", 4096),
+            ("100B", 100),
+            ("512K", 512 << 10),
+            ("100m", 100 << 20),
+            ("100MB", 100 << 20),
+            ("100 MiB", 100 << 20),
+            ("1.5G", 3 << 29),
+            ("2T", 2 << 40),
+        ] {
+            assert_eq!(parse_size(text), Ok(bytes), "{text}");
+        }
+        for text in [
+            "",
+            "M",
+            "-5M",
+            "1.5",
+            "1.2.3M",
+            "5X",
+            "5iM",
+            "99999999999T",
+            "9e3",
+        ] {
+            assert!(parse_size(text).is_err(), "{text}");
+        }
     }
 
     #[test]

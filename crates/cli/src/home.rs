@@ -1,4 +1,4 @@
-//! The data directory on this machine, and the current user.
+//! The directories on this machine, and the current user.
 
 use std::path::PathBuf;
 
@@ -15,6 +15,16 @@ pub fn default_data(env: &dyn Fn(&str) -> Option<String>) -> PathBuf {
         (Some(xdg), _) => PathBuf::from(xdg).join("muster"),
         (None, Some(home)) => PathBuf::from(home).join(".local/share/muster"),
         (None, None) => SYSTEM_DATA.into(),
+    }
+}
+
+/// The directory of this user's own settings; none where there is no home.
+pub fn config(env: &dyn Fn(&str) -> Option<String>) -> Option<PathBuf> {
+    let set = |name: &str| env(name).filter(|value| value.starts_with('/'));
+    match (set("XDG_CONFIG_HOME"), set("HOME")) {
+        (Some(xdg), _) => Some(PathBuf::from(xdg).join("muster")),
+        (None, Some(home)) => Some(PathBuf::from(home).join(".config/muster")),
+        (None, None) => None,
     }
 }
 

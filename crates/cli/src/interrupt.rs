@@ -66,7 +66,7 @@ fn report(out: &Out, what: &str, advice: String) {
     if out.is_live() {
         out.redraw("");
     }
-    let failure = Failure::new(Kind::Interrupted, format!("interrupted; {what} goes on"));
+    let failure = Failure::new(Kind::Interrupted, format!("interrupted; {what} continues"));
     out.error(&failure.advise(advice));
 }
 

@@ -17,8 +17,10 @@ pub mod args;
 pub mod business;
 pub mod client;
 pub mod colors;
+pub mod completion;
 pub mod config;
 pub mod confirm;
+pub mod contexts;
 pub mod definition;
 pub mod failure;
 pub mod follow;
@@ -27,6 +29,7 @@ pub mod home;
 pub mod input;
 pub mod interrupt;
 pub mod out;
+pub mod password;
 pub mod processes;
 pub mod progress;
 pub mod report;
@@ -43,9 +46,13 @@ use verb::Context;
 
 /// The whole of `muster`.
 pub fn main() -> ExitCode {
+    clap_complete::CompleteEnv::with_factory(completion::command)
+        .var(completion::VARIABLE)
+        .complete();
     let Cli { global, verb } = Cli::parse();
     let context = Context::new(global);
-    match run(&context, verb) {
+    let result = verb.check(&context.out).and_then(|()| run(&context, verb));
+    match result {
         Ok(exit) => exit.into(),
         Err(failure) => {
             context.out.error(&failure);
@@ -57,9 +64,10 @@ pub fn main() -> ExitCode {
 fn run(context: &Context, verb: Verb) -> Result<failure::Exit, failure::Failure> {
     use model::Op;
     use verb::{
-        agent, app, audit, completions, diff, drain, edit, events, export, expression, group,
-        hosts, job, logs, operate, ps, register, replicas, rm, server, status, store, task,
-        template, token, topology, unregister, up, update, user, watch, webhook,
+        agent, app, audit, completions, context as contexts, diff, drain, edit, events, export,
+        expression, group, hosts, job, login, logout, logs, operate, ps, register, replicas, rm,
+        server, status, store, task, template, token, topology, unregister, up, update, user,
+        watch, webhook, whoami,
     };
     match verb {
         Verb::Up(args) => up::run(context, &args),
@@ -92,6 +100,10 @@ fn run(context: &Context, verb: Verb) -> Result<failure::Exit, failure::Failure>
         Verb::Expression(action) => expression::run(context, &action),
         Verb::Job(action) => job::run(context, &action),
         Verb::Template(action) => template::run(context, &action),
+        Verb::Login(args) => login::run(context, &args),
+        Verb::Logout(args) => logout::run(context, &args),
+        Verb::Whoami(args) => whoami::run(context, &args),
+        Verb::Context(action) => contexts::run(context, &action),
         Verb::App(action) => app::run(context, &action),
         Verb::Token(action) => token::run(context, &action),
         Verb::User(action) => user::run(context, &action),

@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::client::read;
 use crate::colors::{Style, paint};
 use crate::failure::{Failure, Kind};
-use crate::table::TextTable;
+use crate::table::{TextTable, cut};
 use crate::terminal_safe::{self, EscapingWriter};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -21,7 +21,10 @@ pub enum Format {
     // Plain comments: with help of their own, clap would spread every help page over three times the lines.
     #[default]
     Table, // for people
+    Wide, // with more columns where there are some, and nothing cut
     Json, // for programs
+    Yaml,
+    Name, // the first column of a list, for another command
 }
 
 #[derive(Debug, Clone)]
@@ -52,8 +55,19 @@ impl Out {
         }
     }
 
-    pub fn is_json(&self) -> bool {
-        self.format == Format::Json
+    /// Whether results are written as documents for programs, not as text for people.
+    pub fn is_document(&self) -> bool {
+        matches!(self.format, Format::Json | Format::Yaml)
+    }
+
+    /// Whether lists are written as names alone.
+    pub fn is_names(&self) -> bool {
+        self.format == Format::Name
+    }
+
+    /// Whether tables have their further columns.
+    pub fn is_wide(&self) -> bool {
+        self.format == Format::Wide
     }
 
     pub fn is_quiet(&self) -> bool {
@@ -91,9 +105,28 @@ impl Out {
         }
     }
 
-    /// Clears the screen.
-    pub fn clear(&self) -> Result<(), Failure> {
-        self.raw(b"\x1b[H\x1b[2J")
+    /// A line and a table that are drawn again and again: on a terminal over the last ones, cut to its height.
+    pub fn screen(&self, head: &str, table: &TextTable) -> Result<(), Failure> {
+        let text = table.render(self.width, self.colour);
+        let Some(height) = height_of(&io::stdout()) else {
+            return self.text(&format!("{head}\n{text}"));
+        };
+        // The last line stays free, so that the shell's prompt or an error follows on a line of its own.
+        let height = height.saturating_sub(1).max(2);
+        let head = cut(head, self.width.unwrap_or(80));
+        let mut lines = Vec::from_iter([head.as_str()].into_iter().chain(text.lines()));
+        let hidden = match lines.len() > height {
+            true => format!("… and {} more rows", lines.len() + 1 - height),
+            false => String::new(),
+        };
+        if !hidden.is_empty() {
+            lines.truncate(height - 1);
+            lines.push(&hidden);
+        }
+        // From the upper left corner, each line cleared behind its end, and everything below: nothing flickers.
+        let lines: Vec<_> = lines.iter().map(|line| terminal_safe::text(line)).collect();
+        let drawn = format!("\x1b[H{}\x1b[K\n\x1b[J", lines.join("\x1b[K\n"));
+        self.raw(drawn.as_bytes())
     }
 
     /// Standard output for foreign bytes.
@@ -123,8 +156,8 @@ impl Out {
 
     /// The result of a command that changed something: a document for programs, a line for people.
     pub fn result(&self, document: &impl Serialize, text: impl Display) -> Result<(), Failure> {
-        match self.is_json() {
-            true => self.json(document),
+        match self.is_document() {
+            true => self.document(document),
             false => self.success(text),
         }
     }
@@ -135,14 +168,18 @@ impl Out {
         response: Value,
         show: impl FnOnce(T) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        match self.is_json() {
-            true => self.json(&response),
+        match self.is_document() {
+            true => self.document(&response),
             false => show(read(response)?),
         }
     }
 
     pub fn table(&self, table: &TextTable) -> Result<(), Failure> {
-        self.text(&table.render(self.width, self.colour))
+        match self.format {
+            Format::Name => self.text(&table.names()),
+            Format::Wide => self.text(&table.render(None, self.colour)),
+            _ => self.text(&table.render(self.width, self.colour)),
+        }
     }
 
     /// A table, and nothing where it has no rows.
@@ -162,21 +199,32 @@ impl Out {
         Ok(())
     }
 
-    pub fn json(&self, value: &impl Serialize) -> Result<(), Failure> {
+    /// A document, in the format that was asked for.
+    pub fn document(&self, value: &impl Serialize) -> Result<(), Failure> {
+        if self.format == Format::Yaml {
+            let text = serde_norway::to_string(value).map_err(|e| {
+                Failure::new(Kind::Failed, format!("cannot be written as YAML: {e}"))
+            })?;
+            return self.text(&text);
+        }
         let text = serde_json::to_string_pretty(value).map_err(not_json)?;
         self.line(terminal_safe::json(&text))
     }
 
     /// Settings, as a configuration file.
     pub fn config(&self, table: &toml::Table) -> Result<(), Failure> {
-        match self.is_json() {
-            true => self.json(table),
+        match self.is_document() {
+            true => self.document(table),
             false => self.text(&table.to_string()),
         }
     }
 
-    /// One JSON document on one line.
-    pub fn json_line(&self, value: &impl Serialize) -> Result<(), Failure> {
+    /// One document of a stream: a line of JSON, or a YAML document after `---`.
+    pub fn stream_document(&self, value: &impl Serialize) -> Result<(), Failure> {
+        if self.format == Format::Yaml {
+            self.line("---")?;
+            return self.document(value);
+        }
         let text = serde_json::to_string(value).map_err(not_json)?;
         self.line(terminal_safe::json(&text))
     }
@@ -266,6 +314,18 @@ fn cannot_write(error: io::Error) -> Failure {
         io::ErrorKind::BrokenPipe => Failure::new(Kind::Closed, "the output is closed"),
         _ => Failure::new(Kind::Failed, format!("cannot write the result: {error}")),
     }
+}
+
+/// Rows of the terminal; none where output goes elsewhere.
+fn height_of(stream: &(impl std::os::fd::AsFd + IsTerminal)) -> Option<usize> {
+    if !stream.is_terminal() {
+        return None;
+    }
+    let rows = rustix::termios::tcgetwinsize(stream).map_or(0, |size| size.ws_row);
+    Some(match rows {
+        0 => 24,
+        rows => usize::from(rows),
+    })
 }
 
 fn width_of(stream: &(impl std::os::fd::AsFd + IsTerminal)) -> Option<usize> {

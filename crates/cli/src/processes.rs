@@ -300,11 +300,11 @@ impl Chosen {
             };
             self.0.iter().flat_map(each)
         };
-        if out.is_json() {
+        if out.is_document() {
             let targets: Vec<Value> = pairs()
                 .map(|(process, host)| json!({"process": process, "host": host}))
                 .collect();
-            return out.json(&json!({"dry_run": true, "op": verb, "targets": targets}));
+            return out.document(&json!({"dry_run": true, "op": verb, "targets": targets}));
         }
         let mut table = TextTable::new("PROCESS|HOST");
         for (process, host) in pairs() {

@@ -50,10 +50,19 @@ impl Strictness {
     }
 }
 
+/// The state in which an operation found its process, so that there was nothing to do.
+fn already(code: i32) -> &'static str {
+    match Code(code) {
+        Code::NOT_RUNNING => "already stopped",
+        _ => "already running",
+    }
+}
+
 #[derive(Debug, Default)]
 struct Sums {
     done: usize,
-    already_so: usize,
+    already_running: usize,
+    already_stopped: usize,
     going_on: usize,
     failed: usize,
     /// How many of the failed are not registered.
@@ -66,7 +75,8 @@ impl Sums {
         for code in codes {
             match strictness.judge(code) {
                 Verdict::Done => sums.done += 1,
-                Verdict::AlreadySo => sums.already_so += 1,
+                Verdict::AlreadySo if Code(code) == Code::NOT_RUNNING => sums.already_stopped += 1,
+                Verdict::AlreadySo => sums.already_running += 1,
                 Verdict::GoingOn => sums.going_on += 1,
                 Verdict::Failed => sums.failed += 1,
             }
@@ -76,7 +86,7 @@ impl Sums {
     }
 
     fn exit(&self) -> Exit {
-        let total = self.done + self.already_so + self.going_on + self.failed;
+        let total = self.done + self.already_so() + self.going_on + self.failed;
         match self.failed {
             0 => Exit::Ok,
             _ if self.unknown == total => Exit::NotFound,
@@ -84,17 +94,29 @@ impl Sums {
         }
     }
 
-    /// `9,998 ok (12 already so), 2 failed`.
+    fn already_so(&self) -> usize {
+        self.already_running + self.already_stopped
+    }
+
+    /// `9,998 ok (12 already running), 2 failed`.
     fn line(&self) -> String {
-        let mut text = format!("{} ok", count(self.done + self.already_so));
-        if self.already_so > 0 {
-            text.push_str(&format!(" ({} already so)", count(self.already_so)));
+        let mut text = format!("{} ok", count(self.done + self.already_so()));
+        let already: Vec<String> = [
+            (self.already_running, Code::ALREADY_RUNNING),
+            (self.already_stopped, Code::NOT_RUNNING),
+        ]
+        .into_iter()
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, code)| format!("{} {}", count(n), already(code.0)))
+        .collect();
+        if !already.is_empty() {
+            text.push_str(&format!(" ({})", already.join(", ")));
         }
         if self.failed > 0 {
             text.push_str(&format!(", {} failed", count(self.failed)));
         }
         if self.going_on > 0 {
-            text.push_str(&format!(", {} still going on", count(self.going_on)));
+            text.push_str(&format!(", {} still in progress", count(self.going_on)));
         }
         text
     }
@@ -108,7 +130,7 @@ pub fn report(
     strictness: Strictness,
 ) -> Result<Exit, Failure> {
     let all = task_path(&task.id);
-    if out.is_json() {
+    if out.is_document() {
         let results = client.pages::<Value>(&all, "results", None)?.rows;
         return report_json(out, task, strictness, &results);
     }
@@ -126,7 +148,7 @@ pub fn report(
     let mut sums = Sums::of(strictness, rows.iter().map(|row| row.code));
     if !is_whole {
         // Targets that did not fail succeeded or still go on.
-        let known = sums.done + sums.already_so + sums.failed;
+        let known = sums.done + sums.already_so() + sums.failed;
         sums.done += task.counts.ended.saturating_sub(known);
         sums.going_on = task.counts.total.saturating_sub(task.counts.ended);
     }
@@ -158,7 +180,7 @@ fn report_json(
         strictness,
         results.iter().map(|row| code(row).unwrap_or(-1)),
     );
-    out.json(&json!({
+    out.document(&json!({
         "id": task.id,
         "state": task.state,
         "created_at": task.created_at,
@@ -168,7 +190,7 @@ fn report_json(
             "total": task.counts.total,
             "ended": task.counts.ended,
             "ok": sums.done,
-            "already_so": sums.already_so,
+            "already_so": sums.already_so(),
             "failed": sums.failed,
         },
         "results": results,
@@ -188,9 +210,11 @@ mod tests {
         let sums = Sums::of(Strictness::Usual, [0, 0, 828, 836, 115]);
         assert_eq!(
             sums.line(),
-            "3 ok (1 already so), 1 failed, 1 still going on"
+            "3 ok (1 already running), 1 failed, 1 still in progress"
         );
         assert_eq!(sums.exit(), Exit::SomeFailed);
+        let sums = Sums::of(Strictness::Usual, [828, 829, 829]);
+        assert_eq!(sums.line(), "3 ok (1 already running, 2 already stopped)");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Tables and lists of fields for people: aligned, and cut to the width of the terminal.
 
+use std::collections::HashSet;
+
 use crate::colors::{Style, paint};
 use crate::format::{clean, width};
 
@@ -103,6 +105,16 @@ impl TextTable {
         text
     }
 
+    /// The first column alone, each name once.
+    pub fn names(&self) -> String {
+        let mut seen = HashSet::new();
+        let names = self.rows.iter().filter_map(|row| row.first());
+        names
+            .filter(|cell| seen.insert(cell.text.as_str()))
+            .map(|cell| format!("{}\n", cell.text))
+            .collect()
+    }
+
     fn natural_widths(&self) -> Vec<usize> {
         let widest = |index: usize, title: &str| {
             self.rows
@@ -159,7 +171,8 @@ impl TextTable {
     }
 }
 
-fn cut(text: &str, room: usize) -> String {
+/// The text, or what fits of it and an ellipsis.
+pub(crate) fn cut(text: &str, room: usize) -> String {
     if width(text) <= room {
         return text.to_owned();
     }
@@ -217,6 +230,13 @@ mod tests {
              web/nginx      7  exited with code 3, next try in 10 s\n\
              业务/进程  12345\n"
         );
+    }
+
+    #[test]
+    fn names_are_the_first_column_without_repetitions() {
+        let mut table = sample();
+        table.row([Cell::from("web/nginx"), "8".into(), "".into()]);
+        assert_eq!(table.names(), "web/nginx\n业务/进程\n");
     }
 
     #[test]

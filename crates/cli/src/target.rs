@@ -20,7 +20,7 @@ pub fn parse_host(text: &str) -> Result<HostRef, Failure> {
     match text.strip_prefix("agent:") {
         Some(id) => Ok(AgentId::parse(id)?.into()),
         None => text.parse::<Host>().map(HostRef::from).map_err(|_| {
-            Failure::usage(format!("{text:?} is no host"))
+            Failure::usage(format!("{text:?} is not a host"))
                 .advise("write IP, CLOUD:IP, [IPV6], agent:ID, or @FILE for a list in a file")
         }),
     }

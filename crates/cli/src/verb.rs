@@ -4,6 +4,7 @@ pub mod agent;
 pub mod app;
 pub mod audit;
 pub mod completions;
+pub mod context;
 pub mod diff;
 pub mod drain;
 pub mod edit;
@@ -14,6 +15,8 @@ pub mod grant;
 pub mod group;
 pub mod hosts;
 pub mod job;
+pub mod login;
+pub mod logout;
 pub mod logs;
 pub mod operate;
 pub mod ps;
@@ -34,8 +37,9 @@ pub mod update;
 pub mod user;
 pub mod watch;
 pub mod webhook;
+pub mod whoami;
 
-use crate::account::Account;
+use crate::account::{Account, Asked};
 use crate::args::Global;
 use crate::client::Client;
 use crate::failure::{Failure, Kind};
@@ -58,19 +62,36 @@ impl Context {
 
     /// A client of the server that flags, environment and files name.
     pub fn client(&self) -> Result<Client, Failure> {
-        let Global { url, data, ca, .. } = &self.global;
-        let env = |name: &str| match (name, ca) {
-            ("MUSTER_CA", Some(ca)) => Some(ca.clone()),
-            (name, _) => environment(name),
-        };
-        let account = Account::find(url.as_deref(), data.as_deref(), env)?;
-        if let Some(file) = &account.exposed {
+        Client::new(self.account()?)?.with_user_name()
+    }
+
+    /// That server, and the credentials for it.
+    pub fn account(&self) -> Result<Account, Failure> {
+        let account = Account::find(self.asked(), environment)?;
+        for file in &account.exposed {
             self.out.warn(format!(
                 "others can read {file}, which holds a secret: chmod 600 {file}",
                 file = file.display()
             ));
         }
-        Client::new(account)
+        Ok(account)
+    }
+
+    /// What the global flags say about the server.
+    pub fn asked(&self) -> Asked<'_> {
+        let Global {
+            url,
+            ca,
+            data,
+            context,
+            ..
+        } = &self.global;
+        Asked {
+            url: url.as_deref(),
+            ca: ca.as_deref(),
+            data: data.as_deref(),
+            context: context.as_deref(),
+        }
     }
 
     /// `--data`, before or after the verb.

@@ -26,14 +26,18 @@ use crate::{ControlError, CredentialFault, secrets};
 mod apps;
 mod attempts;
 mod grants;
+mod identity;
 mod keys;
 mod logins;
+mod missing_role;
 mod refusals;
 mod trail;
 mod users;
 
 pub use grants::{RevokedGrants, Subject};
+pub use identity::{Identity, IdentityLogin, IdentityUser};
 pub use keys::{FirstKeys, NewJoinToken};
+pub use missing_role::{MissingArea, MissingRole};
 pub use trail::{AuditFilter, AuditLines};
 
 /// What the caller presented, unchecked.
@@ -44,6 +48,8 @@ pub struct Credentials {
     /// A login session.
     pub token: Option<String>,
     pub username: Option<String>,
+    /// Whether an app may call without a user. The GSE dialects require one.
+    pub app_alone: bool,
 }
 
 /// Secrets stay out of logs.
@@ -106,12 +112,11 @@ impl Accounts {
         );
     }
 
-    /// The user of this login, unless it has expired.
-    fn login(&self, token: &str, at: UnixMillis) -> Option<&User> {
+    /// The user of this login and the login, unless it has expired.
+    fn login(&self, token: &str, at: UnixMillis) -> Option<(&User, &Login)> {
         let login = self.logins.get(&secrets::sha256(token))?;
-        self.users
-            .get(&login.user)
-            .filter(|_| login.expires_at > at)
+        let user = self.users.get(&login.user)?;
+        (login.expires_at > at).then_some((user, login))
     }
 }
 
@@ -134,7 +139,7 @@ impl Access {
 
     /// Checks the app's secret and rate, and that its user is logged in or may be named by this app.
     ///
-    /// A login without an app comes from the native API or the console.
+    /// A login without an app, or an app without a user, comes from the native API or the console.
     pub fn authenticate(
         &self,
         credentials: &Credentials,
@@ -147,8 +152,8 @@ impl Access {
             request_id: request_id.to_owned(),
             ..known
         });
-        if let Err(ControlError::Unauthenticated { fault, message }) = &known
-            && *fault != CredentialFault::Credentials
+        if let Err(ControlError::Unauthenticated(fault)) = &known
+            && !fault.is_absence()
         {
             let claims = Caller {
                 app: short(credentials.app_code.as_deref().unwrap_or_default()),
@@ -162,7 +167,7 @@ impl Access {
                 self.core.now(),
                 "refused",
                 "credentials",
-                short(message),
+                short(&fault.to_string()),
             );
             self.add_refusal(line);
         }
@@ -183,13 +188,7 @@ impl Access {
         credentials: &Credentials,
         counted: Counted,
     ) -> Result<Caller, ControlError> {
-        let fault = |fault, message: String| Err(ControlError::Unauthenticated { fault, message });
-        let no_login = || {
-            fault(
-                CredentialFault::User,
-                "bk_token: is no login, or has expired".to_owned(),
-            )
-        };
+        let fault = |fault| Err(ControlError::Unauthenticated(fault));
         let login = credentials
             .token
             .as_deref()
@@ -201,34 +200,25 @@ impl Access {
             .filter(|code| !code.is_empty())
         else {
             return match login {
-                Some(Some(user)) => Ok(Caller {
+                Some(Some((user, _))) => Ok(Caller {
                     app: String::new(),
                     user: user.name.clone(),
                     user_rights: Arc::new(Rights::from_grants(&user.grants())),
                     ..Caller::system()
                 }),
-                Some(None) => no_login(),
-                None => fault(
-                    CredentialFault::Credentials,
-                    "bk_app_code: is required".to_owned(),
-                ),
+                Some(None) => fault(CredentialFault::Login),
+                None => fault(CredentialFault::NoApp),
             };
         };
         let secret = credentials.app_secret.as_deref().unwrap_or_default();
         if secret.is_empty() {
-            return fault(
-                CredentialFault::Credentials,
-                "bk_app_secret: is required".to_owned(),
-            );
+            return fault(CredentialFault::NoSecret);
         }
         let app = accounts.apps.get(code);
         // An unknown app takes as long as a wrong secret and gets the same answer, so that app codes cannot be probed.
         let right = secrets::verify(app.map_or(unknown_app_hash(), |app| &app.secret), secret);
         let Some(app) = app.filter(|_| right) else {
-            return fault(
-                CredentialFault::App,
-                format!("app {code:?} is unknown or its bk_app_secret is wrong"),
-            );
+            return fault(CredentialFault::App(code.to_owned()));
         };
         match counted {
             Counted::Yes => self.spend(app)?,
@@ -239,26 +229,18 @@ impl Access {
             .as_deref()
             .filter(|name| !name.is_empty());
         let (user, user_rights) = match (login, username) {
-            (Some(Some(user)), _) => {
+            (Some(Some((user, _))), _) => {
                 let rights = Arc::new(Rights::from_grants(&user.grants()));
                 (user.name.clone(), rights)
             }
-            (Some(None), None) => return no_login(),
+            (Some(None), None) => return fault(CredentialFault::Login),
             (_, Some(name)) if app.trusted => {
                 let name = model::access::parse_handle("bk_username", name)?;
                 (name, all_rights())
             }
-            (_, Some(_)) => {
-                let message =
-                    format!("bk_username: app {code:?} may not name a user; it needs a bk_token");
-                return fault(CredentialFault::User, message);
-            }
-            (None, None) => {
-                return fault(
-                    CredentialFault::User,
-                    "one of bk_token and bk_username is required".to_owned(),
-                );
-            }
+            (_, Some(_)) => return fault(CredentialFault::NotTrusted(app.code.clone())),
+            (None, None) if credentials.app_alone => (String::new(), all_rights()),
+            (None, None) => return fault(CredentialFault::NoUser),
         };
         Ok(Caller {
             app: app.code.clone(),
@@ -299,33 +281,16 @@ impl Access {
         if caller.may(action, area) {
             return Ok(());
         }
-        let what = match action {
-            Permission::View => format!("see {area}"),
-            Permission::Operate => format!("operate {area}"),
-            Permission::Manage => "manage apps, users, tokens, webhooks and hosts".to_owned(),
-        };
-        let role = match action {
-            Permission::View => "viewer",
-            Permission::Operate => "operator",
-            Permission::Manage => "admin",
-        };
-        let refused = |who: &str, name: &str| {
-            format!("{who} {name:?} may not {what}: that takes the role of {role} there")
-        };
-        let by_app = !caller.app_rights.may(action, area);
-        let message = match by_app {
-            true => refused("app", &caller.app),
-            false => refused("user", &caller.user),
-        };
+        let missing = MissingRole::of(caller, action, area);
         self.note_refusal(
             caller.clone(),
             "refused",
             &area.to_string(),
-            message.clone(),
+            missing.to_string(),
         );
-        Err(match by_app {
-            true => ControlError::Forbidden(message),
-            false => ControlError::ForbiddenToUser(message),
+        Err(match missing.is_of_app() {
+            true => ControlError::Forbidden(missing),
+            false => ControlError::ForbiddenToUser(missing),
         })
     }
 

@@ -13,7 +13,7 @@ use model::{AgentId, Host, UnixMillis};
 
 use crate::core::Core;
 use crate::draft::Draft;
-use crate::{Access, ControlError, CredentialFault, Refused, secrets};
+use crate::{Access, ControlError, Refused, secrets};
 
 /// Which agents may connect, and for which host.
 #[derive(Debug)]
@@ -54,10 +54,7 @@ impl Enrolment {
             let Some(token) = usable else {
                 let message =
                     format!("the join token is unknown, has expired, or is not for host {host}");
-                return Err(ControlError::Unauthenticated {
-                    fault: CredentialFault::Credentials,
-                    message,
-                });
+                return Err(ControlError::JoinTokenRefused(message));
             };
             let mut draft = Draft::new(world, at);
             let id = draft.host(host);
@@ -146,14 +143,12 @@ pub enum Issued {
 
 /// The message for an agent that was replaced by another.
 pub(crate) fn superseded(host: Host) -> String {
-    format!("another agent has enrolled for host {host} with a token that replaces agents")
+    format!("certificate replaced: another agent has joined as host {host}")
 }
 
 /// The message for an agent that is not enrolled, or no longer.
 pub(crate) fn not_enrolled(host: Host) -> String {
-    format!(
-        "host {host} is not enrolled here, or its certificates were revoked: start the agent with a join token"
-    )
+    format!("certificate revoked: host {host} is not enrolled any more")
 }
 
 impl Enrolment {

@@ -3,23 +3,25 @@
 use model::{Invalid, TaskId};
 use store::StoreError;
 
+use crate::access::MissingRole;
+
 #[derive(Debug, thiserror::Error)]
 pub enum ControlError {
     /// The request is wrong; nothing was changed.
     #[error("{0}")]
     Invalid(#[from] Invalid),
-    /// The caller may not do this.
+    /// The caller's app lacks a role.
     #[error("{0}")]
-    Forbidden(String),
+    Forbidden(MissingRole),
     /// The app may do this, but not for this user.
     #[error("{0}")]
-    ForbiddenToUser(String),
+    ForbiddenToUser(MissingRole),
     /// The credentials are missing or wrong.
-    #[error("{message}")]
-    Unauthenticated {
-        fault: CredentialFault,
-        message: String,
-    },
+    #[error("{0}")]
+    Unauthenticated(CredentialFault),
+    /// The join token of an agent that enrols is not valid.
+    #[error("{0}")]
+    JoinTokenRefused(String),
     #[error("task {0} does not exist or is no longer kept")]
     NoSuchTask(TaskId),
     /// Something else that was named does not exist.
@@ -77,12 +79,32 @@ impl From<StoreError> for ControlError {
 }
 
 /// Which part of the credentials is missing or wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CredentialFault {
-    /// The caller presented none.
-    Credentials,
-    /// The app is unknown, or its secret is wrong.
-    App,
-    /// The user is not logged in, or the app may not name one.
-    User,
+    #[error("the request has no credentials")]
+    NoApp,
+    #[error("the request names an app but has no app secret")]
+    NoSecret,
+    /// Its code. The caller does not learn whether the app exists.
+    #[error("app {0} is unknown, or the app secret is wrong")]
+    App(String),
+    #[error("the login has expired or was ended: log in again")]
+    Login,
+    /// Its code.
+    #[error(
+        "app {0} is not trusted, so it may not name a user: leave the user name out, or log in as the user"
+    )]
+    NotTrusted(String),
+    /// In a dialect where every request has a user.
+    #[error("the request names an app but no user")]
+    NoUser,
+    #[error("the user is unknown or the password is wrong")]
+    Password,
+}
+
+impl CredentialFault {
+    /// Whether the caller presented nothing that could be checked.
+    pub fn is_absence(&self) -> bool {
+        matches!(self, Self::NoApp | Self::NoSecret)
+    }
 }

@@ -36,7 +36,8 @@ mod watch;
 mod webhooks;
 
 pub use access::{
-    Access, AuditFilter, AuditLines, Credentials, FirstKeys, NewJoinToken, RevokedGrants, Subject,
+    Access, AuditFilter, AuditLines, Credentials, FirstKeys, Identity, IdentityLogin, IdentityUser,
+    MissingArea, MissingRole, NewJoinToken, RevokedGrants, Subject,
 };
 pub use answers::{HostAnswer, HostLookup, HostSelector, TargetHost};
 pub use enrol::{Certificate, Enrolment, Issued};
@@ -44,7 +45,7 @@ pub use error::{ControlError, CredentialFault};
 pub use events::{EventFilter, EventView, Events};
 pub use jobs::{JobView, Jobs, NewJob, solutions};
 pub use operations::{Operate, OperateSpec, Operations, TargetView, TaskView};
-pub use registry::{Groups, Mode, Registration, Registry, Statuses};
+pub use registry::{Groups, Mode, ProcessNames, Registration, Registry, Statuses};
 pub use replicas::{ReplicaView, Replicas};
 pub use sessions::{
     AnswerStream, Comparison, DesiredState, FileOnHost, HeldView, LogsOf, Refused, Session,

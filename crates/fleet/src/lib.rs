@@ -264,6 +264,11 @@ impl Fleet {
             .filter_map(|id| self.row(ProcessId(id)))
     }
 
+    /// The name of every process, once for all its hosts, in no order.
+    pub fn names_in_use(&self) -> impl Iterator<Item = &FullName> {
+        self.names.in_use()
+    }
+
     pub fn namespaces(&self) -> impl Iterator<Item = (&Namespace, u64)> {
         self.names.namespaces()
     }

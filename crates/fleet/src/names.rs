@@ -127,6 +127,13 @@ impl Names {
             .fold(RoaringBitmap::new(), |all, one| all | one)
     }
 
+    /// Names of processes, in no order.
+    pub(crate) fn in_use(&self) -> impl Iterator<Item = &FullName> {
+        let cells = self.cells.iter().flatten();
+        let used = cells.filter(|cell| !cell.processes.is_empty());
+        used.map(|cell| &cell.name)
+    }
+
     /// Namespaces that hold processes, and how many.
     pub(crate) fn namespaces(&self) -> impl Iterator<Item = (&Namespace, u64)> {
         self.by_namespace

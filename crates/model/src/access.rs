@@ -138,8 +138,8 @@ pub struct JoinToken {
 
 /// The authenticated caller of a request.
 ///
-/// An app with a logged-in user has the rights that both have. A trusted app that names its user has the rights of the app; a
-/// user without an app has the rights of the user.
+/// An app with a logged-in user has the rights that both have. A trusted app that names its user has the rights of the app, and
+/// so has an app without a user, whose `user` is empty; a user without an app has the rights of the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
     pub app: String,

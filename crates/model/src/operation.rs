@@ -209,6 +209,9 @@ pub struct Outcome {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub headline: Option<String>,
     pub ended_at: UnixMillis,
+    /// From the request until the server got the result: waiting, command and checks. Set by the server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub took_ms: Option<u64>,
     /// The new desired state, if the operation changed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flag: Option<Flag>,
@@ -233,6 +236,7 @@ impl Outcome {
             message: message.into(),
             headline: None,
             ended_at,
+            took_ms: None,
             flag: None,
             managed: None,
             ran: None,

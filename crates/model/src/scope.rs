@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::expression::{Expression, ExpressionError, ExpressionText, text_or_number};
 use crate::topology::{BkProcessId, BusinessId, ModuleId, ServiceId, SetEnv, SetId};
-use crate::{Invalid, lenient};
+use crate::{Invalid, ProcessState, lenient};
 
 /// How many items one list of a scope may have.
 const MAX_LIST: usize = 100_000;
@@ -71,11 +71,40 @@ pub struct ViewFilter {
     pub selection: Selection,
     pub clouds: Option<Vec<u32>>,
     pub statuses: Option<Vec<ProcessStatus>>,
+    pub states: Option<StateFilter>,
+    /// Whether an instance runs with an older spec until it is restarted.
+    pub restart_needed: Option<bool>,
     pub is_auto: Option<Vec<bool>>,
     pub ips: Option<Vec<IpAddr>>,
     /// Each must be part of the inner IP or of the cloud area's name.
     pub searches: Vec<String>,
     pub ordering: Vec<SortOrder>,
+}
+
+impl ViewFilter {
+    /// Everything that a scope or an expression selects.
+    pub fn new(business: BusinessId, selection: Selection) -> Self {
+        Self {
+            business,
+            selection,
+            clouds: None,
+            statuses: None,
+            states: None,
+            restart_needed: None,
+            is_auto: None,
+            ips: None,
+            searches: Vec::new(),
+            ordering: Vec::new(),
+        }
+    }
+}
+
+/// Processes with an instance in one of these states.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StateFilter {
+    pub states: Vec<ProcessState>,
+    /// Also those that are not registered.
+    pub unregistered: bool,
 }
 
 /// The status numbers of the GSEKit API.

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize, Serializer};
 
+mod crontab;
 pub mod raw;
 pub mod runtime;
 

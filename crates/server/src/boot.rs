@@ -132,16 +132,13 @@ async fn start_parts(config: Config) -> Result<Running, BootError> {
         app_code: config.app_code.clone(),
         app_secret: config.app_secret.clone(),
         join_token: config.join_token.clone(),
+        is_app_trusted: None,
     };
     let keys = control.access().ensure_first_keys(fixed).await?;
     let ca = Ca::load(&store).await?;
     let ca = Arc::new(ca.with_agent_life(config.agent_listener.certificate_life));
     let join_token = data.remember_join_token(keys.join_token.as_deref(), ca.fingerprint())?;
-    data.remember_cli(
-        &http_listener,
-        keys.app_code.as_deref(),
-        keys.app_secret.as_deref(),
-    )?;
+    data.remember_cli(&http_listener, &keys)?;
 
     let url = http_listener.url();
     let (stop_listeners, listeners_stopped) = watch::channel(false);

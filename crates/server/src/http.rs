@@ -152,7 +152,7 @@ impl HttpState {
 /// Every HTTP path of the server. Serve it with `into_make_service_with_connect_info::<SocketAddr>()`, or put a
 /// `ConnectInfo<SocketAddr>` into each request's extensions, so that the audit trail shows where callers come from.
 pub fn router(state: HttpState) -> Router {
-    let (documented, openapi) = openapi::documented_router().split_for_parts();
+    let (documented, openapi) = openapi::documented_router();
     let small_or_streamed = SizeAbove::new(MIN_COMPRESSED).and(NotForContentType::SSE);
     let routes = documented
         .route("/", get(page::index))
@@ -190,7 +190,7 @@ fn without_trailing_slash(mut request: Request) -> Request {
 
 /// The one OpenAPI document for all dialects.
 pub fn openapi_json() -> String {
-    let openapi = openapi::documented_router().split_for_parts().1;
+    let (_, openapi) = openapi::documented_router();
     let mut text = openapi
         .to_pretty_json()
         .expect("an OpenAPI document has only string keys");

@@ -5,7 +5,7 @@ use model::change::{Changes, HostId, Revision, TargetRow, TaskRow};
 use model::event::{Event, EventKind};
 use model::job::{JobAction, JobId, JobRow, JobStatus, JobTaskRow};
 use model::topology::BusinessId;
-use model::{Namespace, Outcome, ProcessName, UnixMillis};
+use model::{Namespace, Op, Outcome, ProcessName, UnixMillis};
 
 /// Everything that a starting server needs in memory.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -31,7 +31,16 @@ pub struct TaskSummary {
     pub n_targets: u32,
     pub n_ended: u32,
     pub n_ok: u32,
+    /// None where its targets have different operations.
+    pub op: Option<Op>,
+    /// The process of the first target.
+    pub process: String,
+    /// How many different processes the first [`SUMMARISED_TARGETS`] targets have.
+    pub n_processes: u32,
 }
+
+/// How many targets of a task are read for its summary, so that a page of large tasks stays cheap.
+pub(crate) const SUMMARISED_TARGETS: u32 = 1000;
 
 /// A job with all its tasks, in ordinal order.
 #[derive(Debug, Clone, PartialEq)]

@@ -26,10 +26,17 @@ pub(crate) struct Server {
 /// one build's packages, so another set would compile most dependencies again.
 pub(crate) const PROGRAMS: [&str; 3] = ["cli", "agent", "testkit"];
 
-/// Builds the release binaries of these packages.
+/// Builds the binaries of these packages in the profile of this one: `cargo xtask` is `release`, and
+/// `cargo run --profile dist -p xtask` measures what packages ship.
 pub(crate) fn build(packages: &[&str]) -> anyhow::Result<()> {
+    let folder = binaries()?;
+    let profile = match folder.file_name().and_then(|name| name.to_str()) {
+        Some("debug") => "dev",
+        Some(profile) => profile,
+        None => bail!("{} is no folder of a profile", folder.display()),
+    };
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--release", "--quiet"]);
+    cargo.args(["build", "--quiet", "--profile", profile]);
     for package in packages {
         cargo.args(["--package", package]);
     }
@@ -37,7 +44,7 @@ pub(crate) fn build(packages: &[&str]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The folder of the release binaries, beside this one.
+/// The folder of the binaries, which this one is in.
 pub(crate) fn binaries() -> anyhow::Result<PathBuf> {
     let xtask = std::env::current_exe()?;
     let folder = xtask.parent().context("xtask lies in a folder")?;

@@ -37,11 +37,15 @@ impl HostFiles {
         self.begin(move |files| {
             let WriteFile { file, content } = write;
             let written = files.write(&file, &content).map_err(|error| {
-                tracing::warn!(%error, "a file that the server wants is not written");
+                tracing::warn!(%error, "cannot write a config file");
                 error.to_string()
             })?;
             if !written.unchanged {
-                tracing::info!(path = written.path, md5 = written.md5, "wrote a file");
+                tracing::info!(
+                    path = written.path,
+                    md5 = written.md5,
+                    "wrote a config file"
+                );
             }
             serde_json::to_vec(&written).map_err(|error| error.to_string())
         })

@@ -2,15 +2,16 @@
 
 use std::time::Duration;
 
-use api::{ErrorBody, ErrorDetail};
+use api::{ErrorBody, ErrorDetail, MissingRoleDetail};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use ureq::Body;
 use ureq::http::{Response, StatusCode};
 
+use super::tls;
 use crate::account::Account;
 use crate::failure::{Failure, Kind, chain};
-use crate::format::clean;
+use crate::format::{clean, now};
 
 /// How much of an unexpected response is shown.
 const MAX_QUOTE: usize = 200;
@@ -43,7 +44,19 @@ pub(super) fn unreachable(account: &Account, error: &ureq::Error) -> Failure {
         ureq::Error::HostNotFound => "no such host".to_owned(),
         error => chain(error),
     };
-    Failure::new(Kind::Unreachable, format!("cannot reach {url}: {cause}")).advise(&account.advice)
+    if let Some(other) = tls::other_scheme(url, &cause) {
+        let what = format!("cannot reach {url}: it does not speak that protocol");
+        return Failure::new(Kind::Unreachable, what).advise(format!("try {other}"));
+    }
+    match tls::untrusted(&cause) {
+        Some(why) => Failure::new(
+            Kind::Unreachable,
+            format!("the certificate of {url} is not trusted: {why}"),
+        )
+        .advise(tls::ADVICE),
+        None => Failure::new(Kind::Unreachable, format!("cannot reach {url}: {cause}"))
+            .advise(&account.advice),
+    }
 }
 
 /// The server refused the request.
@@ -52,9 +65,12 @@ pub(super) fn refused(account: &Account, status: StatusCode, body: &[u8]) -> Fai
     match status {
         StatusCode::UNAUTHORIZED => unauthorized(account, &said),
         StatusCode::FORBIDDEN => {
-            let who = account.app.as_ref().map_or("nobody", |app| &app.code);
-            Failure::new(Kind::Refused, format!("app {who} may not do this: {said}"))
-                .advise("use an app that may: MUSTER_APP_CODE and MUSTER_APP_SECRET, or the server's own cli.toml")
+            let missing = error_of(body).and_then(|error| error.missing_role);
+            let failure = Failure::new(Kind::Refused, said);
+            match missing {
+                Some(missing) => failure.advise(how_to_grant(&missing)),
+                None => failure.advise("muster whoami shows who you are and your roles"),
+            }
         }
         StatusCode::NOT_FOUND => Failure::new(Kind::NotFound, said),
         StatusCode::CONFLICT => Failure::new(Kind::Failed, said),
@@ -78,27 +94,87 @@ fn is_away(body: &[u8]) -> bool {
     error_of(body).is_some_and(|error| error.code == "away")
 }
 
-fn unauthorized(account: &Account, said: &str) -> Failure {
-    match &account.app {
-        Some(app) => Failure::new(
-            Kind::Refused,
-            format!("{} refused app {} (from {}): {said}", account.url, app.code, app.from),
+/// The commands with which an admin gives the role.
+fn how_to_grant(missing: &MissingRoleDetail) -> String {
+    let place = match (&missing.namespace, missing.business) {
+        (Some(namespace), _) => format!(" --namespace {}", clean(namespace)),
+        (None, Some(business)) => format!(" --business {business}"),
+        (None, None) if missing.role == "admin" => String::new(),
+        (None, None) => " [--namespace NAMESPACE]".to_owned(),
+    };
+    let role = clean(&missing.role);
+    let grant = |kind: &str, name: &String| {
+        format!(
+            "an admin can grant it: muster {kind} grant {} --role {role}{place}",
+            clean(name)
         )
-        .advise("is that the secret of this server? the server's own is in cli.toml in its data directory (--data DIR)"),
-        None => {
-            let remark = match account.remark.is_empty() {
-                true => String::new(),
-                false => format!(" ({})", account.remark),
-            };
-            Failure::new(
-                Kind::Refused,
-                format!("{} wants credentials and none were found{remark}", account.url),
-            )
-            .advise(
-                "set MUSTER_APP_CODE and MUSTER_APP_SECRET,\nor name the data directory of a server on this machine: --data DIR",
-            )
-        }
+    };
+    let app = missing.app.iter().map(|app| grant("app", app));
+    let user = missing.user.iter().map(|user| grant("user", user));
+    let mut lines: Vec<String> = app.chain(user).collect();
+    lines.push("muster whoami shows who you are and your roles".to_owned());
+    lines.join("\n")
+}
+
+/// The server did not let a user log in.
+pub(super) fn login_refused(
+    account: &Account,
+    user: &str,
+    status: StatusCode,
+    body: &[u8],
+) -> Failure {
+    let said = message(status, body);
+    Failure::new(
+        Kind::Refused,
+        format!("{} refused the login of {user}: {said}", account.url),
+    )
+}
+
+fn unauthorized(account: &Account, said: &str) -> Failure {
+    let url = &account.url;
+    let refused = |what: String| Failure::new(Kind::Refused, what);
+    if let Some(login) = &account.login {
+        let who = match &login.user {
+            Some(user) => format!("the login of {user}"),
+            None => "the login".to_owned(),
+        };
+        let has_expired = login.expires_at.is_some_and(|at| at <= now());
+        let why = match (&account.app, has_expired) {
+            (None, true) => "it has expired",
+            _ => said,
+        };
+        let what = format!("{url} refused {who} (from {}): {why}", login.from);
+        return refused(what).advise(match &account.context {
+            Some(context) if login.from != "MUSTER_TOKEN" => {
+                let user = login.user.as_deref().unwrap_or("NAME");
+                format!("log in again: muster login --context {context} --user {user}")
+            }
+            _ => "set a new MUSTER_TOKEN (muster login --print-token), or unset it".to_owned(),
+        });
     }
+    if let Some(app) = &account.app {
+        let what = format!("{url} refused app {} (from {}): {said}", app.code, app.from);
+        return refused(what).advise(match said.contains("may not name a user") {
+            true => "unset MUSTER_USER, or log in as that user: muster login",
+            false => "is that the secret of this server? the server's own is in cli.toml in its data directory (--data DIR)",
+        });
+    }
+    let remark = match account.remark.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", account.remark),
+    };
+    let server = match &account.context {
+        Some(context) => format!("--context {context}"),
+        None => url.clone(),
+    };
+    refused(format!(
+        "{url} needs credentials, and none were found{remark}"
+    ))
+    .advise(format!(
+        "log in: muster login {server} --user NAME\n\
+         or set MUSTER_TOKEN, or MUSTER_APP_CODE and MUSTER_APP_SECRET,\n\
+         or name the data directory of a server on this machine: --data DIR"
+    ))
 }
 
 fn error_of(body: &[u8]) -> Option<ErrorDetail> {

@@ -18,14 +18,14 @@ const BURST_SECS: u32 = 20;
 
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct AgentListenerArgs {
-    /// Days that an agent's certificate lives; agents renew theirs in time [env: MUSTER_AGENT_CERT_DAYS] [default: 90]
+    /// Days that an agent's certificate is valid; agents renew it in time [env: MUSTER_AGENT_CERT_DAYS] [default: 90]
     #[arg(long, value_name = "DAYS")]
     pub agent_cert_days: Option<String>,
-    /// New connections of agents a second from one address, and twenty times as many at once [env: MUSTER_AGENT_RATE]
+    /// Agent connections accepted per second from one address; a burst may be twenty times as large [env: MUSTER_AGENT_RATE]
     /// [default: 1000]
     #[arg(long, value_name = "N")]
     pub agent_rate: Option<String>,
-    /// Seconds that a replica which stops waits for its agents to move to others [env: MUSTER_DRAIN_TIMEOUT]
+    /// Seconds that a stopping replica waits for its agents to move to other replicas [env: MUSTER_DRAIN_TIMEOUT]
     /// [default: 30]
     #[arg(long, value_name = "SECONDS")]
     pub drain_timeout: Option<String>,

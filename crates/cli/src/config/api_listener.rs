@@ -23,21 +23,21 @@ const MAX_CONNECTIONS: u32 = 1_000_000;
 
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct ApiListenerArgs {
-    /// A PEM file with the certificate of the API and its chain: the API speaks https then. Read again when it
-    /// changes [env: MUSTER_HTTP_TLS_CERT]
+    /// A PEM file with the certificate of the API and its chain; with it the API is served over https. Read
+    /// again when it changes [env: MUSTER_HTTP_TLS_CERT]
     #[arg(long, value_name = "FILE")]
     pub http_tls_cert: Option<String>,
     /// A PEM file with the key of that certificate [env: MUSTER_HTTP_TLS_KEY]
     #[arg(long, value_name = "FILE")]
     pub http_tls_key: Option<String>,
-    /// Connections that the API takes at a time [env: MUSTER_HTTP_CONNECTIONS] [default: 8192]
+    /// Connections to the API at the same time [env: MUSTER_HTTP_CONNECTIONS] [default: 8192]
     #[arg(long, value_name = "N")]
     pub http_connections: Option<String>,
-    /// How many of them may come from one address; a proxy is one [env: MUSTER_HTTP_CONNECTIONS_PER_ADDRESS]
+    /// The same from one address; a proxy counts as one address [env: MUSTER_HTTP_CONNECTIONS_PER_ADDRESS]
     /// [default: 1024]
     #[arg(long, value_name = "N")]
     pub http_connections_per_address: Option<String>,
-    /// Origins of browsers that may act with a login's cookie, separated by commas, beside the server's own address: the
+    /// Origins, separated by commas, whose pages may use the cookie of a login, besides the server's own address: the
     /// https://NAME of a proxy in front [env: MUSTER_HTTP_ORIGIN]
     #[arg(long, value_name = "ORIGIN")]
     pub http_origin: Option<String>,
@@ -74,7 +74,7 @@ pub(super) fn pick(
         (None, None) => None,
         (Some(_), None) | (None, Some(_)) => {
             return Err(Failure::usage(
-                "https takes both --http-tls-cert and --http-tls-key",
+                "https needs both --http-tls-cert and --http-tls-key",
             ));
         }
     };

@@ -1,4 +1,4 @@
-//! Definitions in files: our own form in TOML or JSON, and the body of a GSE `register_proc_info` call.
+//! Definitions in files: our own form in TOML, YAML or JSON, and the body of a GSE `register_proc_info` call.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::Definition;
-use super::flags::AutoTypeArg;
+use super::flags::{AutoTypeArg, parse_secs, parse_size};
 use crate::failure::Failure;
 use crate::input::read_text;
 use crate::target::parse_host;
@@ -19,6 +19,34 @@ use crate::target::parse_host;
 const MAX_FILE: u64 = 64 * 1024 * 1024;
 /// The key of a file that holds several definitions.
 pub(super) const SEVERAL: &str = "processes";
+
+/// Fields that a file may write with a unit, such as `memory_max = "100M"` and `op_timeout = "2m"`.
+type UnitFields = (
+    &'static str,
+    &'static [&'static str],
+    fn(&str) -> Result<i64, String>,
+);
+const TIMES: &[&str] = &[
+    "start_check_secs",
+    "stop_check_secs",
+    "start_interval",
+    "op_timeout",
+];
+const UNITS: &[UnitFields] = &[
+    ("monitor_policy", TIMES, parse_secs),
+    ("alive_monitor_policy", TIMES, parse_secs),
+    (
+        "runtime",
+        &[
+            "memory_max",
+            "core",
+            "log_bytes_max",
+            "net_max",
+            "log_max_bytes",
+        ],
+        parse_size,
+    ),
+];
 
 /// Reads every definition of a file; `-` is standard input.
 pub fn read(file: &str) -> Result<Vec<Definition>, Failure> {
@@ -38,16 +66,42 @@ pub fn read_one(file: &str) -> Result<Definition, Failure> {
     }
 }
 
-/// By the file name, else by the first character.
-fn is_json(file: &str, text: &str) -> bool {
-    let file = file.to_ascii_lowercase();
-    file.ends_with(".json") || (!file.ends_with(".toml") && text.trim_start().starts_with('{'))
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Syntax {
+    Json,
+    Toml,
+    Yaml,
+}
+
+impl Syntax {
+    /// By the file name, else by the first line that is no comment: `{`, `key = …`, `[table]`, or `key:`.
+    fn of(file: &str, text: &str) -> Self {
+        let named = file.rsplit('.').next().unwrap_or_default();
+        match named.to_ascii_lowercase().as_str() {
+            "json" => return Self::Json,
+            "toml" => return Self::Toml,
+            "yaml" | "yml" => return Self::Yaml,
+            _ => {}
+        }
+        let mut lines = text.lines().map(str::trim);
+        let first = lines
+            .find(|line| !line.is_empty() && !line.starts_with('#'))
+            .unwrap_or_default();
+        let is_key = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let after_key = first.trim_start_matches(is_key);
+        match first.chars().next() {
+            Some('{') => Self::Json,
+            _ if first == "---" || after_key.starts_with(':') => Self::Yaml,
+            _ => Self::Toml,
+        }
+    }
 }
 
 pub(super) fn parse(file: &str, text: &str) -> Result<Vec<Definition>, String> {
-    let value: Value = match is_json(file, text) {
-        true => serde_json::from_str(text).map_err(|e| format!("is no JSON: {e}"))?,
-        false => toml::from_str(text).map_err(|e| {
+    let value: Value = match Syntax::of(file, text) {
+        Syntax::Json => serde_json::from_str(text).map_err(|e| format!("is no JSON: {e}"))?,
+        Syntax::Yaml => serde_norway::from_str(text).map_err(|e| format!("is no YAML: {e}"))?,
+        Syntax::Toml => toml::from_str(text).map_err(|e| {
             let start = e.span().map_or(0, |span| span.start);
             let line = 1 + text.get(..start).unwrap_or_default().matches('\n').count();
             format!("is no TOML: line {line}: {}", e.message())
@@ -223,6 +277,20 @@ fn spec_of(mut spec: Map<String, Value>) -> Result<RawSpec, String> {
             && let Ok(named) = AutoTypeArg::from_str(word, true)
         {
             *value = named.number().into();
+        }
+    }
+    for (section, keys, parse) in UNITS {
+        let Some(Value::Object(fields)) = spec.get_mut(*section) else {
+            continue;
+        };
+        for key in *keys {
+            let Some(value) = fields.get_mut(*key) else {
+                continue;
+            };
+            if let Some(text) = value.as_str().filter(|text| !text.trim().is_empty()) {
+                let number = parse(text).map_err(|rule| format!("spec.{section}.{key}: {rule}"))?;
+                *value = number.into();
+            }
         }
     }
     // Section by section, so that an error can say where it is.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use api::TargetResult;
 
-use super::{Strictness, Verdict};
+use super::{Strictness, Verdict, already};
 use crate::colors::Style;
 use crate::failure::Failure;
 use crate::format::{bytes, clean, count, lasted, millis, yes_no};
@@ -32,8 +32,8 @@ pub(super) fn targets(
     for row in rows {
         let (style, word) = match strictness.judge(row.code) {
             Verdict::Done => (Style::Good, "ok".to_owned()),
-            Verdict::AlreadySo => (Style::Warn, format!("already so ({})", row.code)),
-            Verdict::GoingOn => (Style::Dim, "going on".to_owned()),
+            Verdict::AlreadySo => (Style::Warn, already(row.code).to_owned()),
+            Verdict::GoingOn => (Style::Dim, "in progress".to_owned()),
             Verdict::Failed => continue, // Shown by `failures`.
         };
         table.row([
@@ -41,7 +41,11 @@ pub(super) fn targets(
             row.process.as_str().into(),
             (&*row.op).into(),
             Cell::styled(style, word),
-            row.duration_ms.map(millis).unwrap_or_default().into(),
+            row.took_ms
+                .or(row.duration_ms)
+                .map(millis)
+                .unwrap_or_default()
+                .into(),
             first_line(&row.message).into(),
         ]);
     }

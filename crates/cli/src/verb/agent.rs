@@ -22,14 +22,15 @@ Examples:
       --data /var/lib/muster-agent
   Later starts need neither token nor address of the host:
     muster agent --server 10.0.0.1:7101
-  Several servers that are one; the agent finds its own way among them:
+  Several replicas; the agent connects to one of them:
     muster agent --server r1:7101,r2:7101,r3:7101
   What would it use?
     muster agent --config /etc/muster/agent.toml --print-config
   Another binary for the agent that runs, in place:
     muster agent upgrade --binary ./muster
 
-A flag wins over its environment variable, that over the file, that over the default.
+A flag counts before its environment variable, the variable before the file, the file before the
+default.
 Stopping the agent leaves every process running.";
 
 const REVOKE_EXAMPLES: &str = "\
@@ -38,11 +39,12 @@ Examples:
     muster agent revoke 10.0.0.7
   It is ours again, and may join once:
     muster token create --host 10.0.0.7 --uses 1 --expires 1h
-  A host was installed anew, and its new agent is refused because the old one was connected lately:
+  A host was reinstalled, and the server rejects its new agent because the old one was connected lately:
     muster agent revoke 10.0.0.7
 
-Asks first; without a terminal it needs --yes. Its processes go on. An agent that knows a token that is still good joins by itself: delete
-the token first if it must not (muster token list).";
+Asks first; without a terminal it needs --yes. Its processes keep running. An agent with a join
+token that is still valid joins again by itself; to prevent that, delete the token first (muster
+token list).";
 
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -58,10 +60,10 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 pub enum Action {
-    /// Give a running agent another binary, in place and without a gap
+    /// Replace the binary of a running agent, in place
     #[command(after_help = upgrade::EXAMPLES)]
     Upgrade(UpgradeArgs),
-    /// Refuse all certificates that a host has got; its agent has to join again
+    /// Revoke all certificates of a host; its agent has to join again
     #[command(after_help = REVOKE_EXAMPLES)]
     Revoke {
         /// IP or CLOUD:IP
@@ -81,12 +83,12 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     if let Some(parent) = args.exit_with_parent {
         exit_with(parent)?;
     }
-    if args.agent.print_config && context.out.is_json() {
+    if args.agent.print_config && context.out.is_document() {
         let config = AgentConfig::resolve(&args.agent, environment)?;
         let table = config.to_toml().parse().map_err(|e| {
             Failure::new(
                 Kind::Failed,
-                format!("agent: its settings are no TOML: {e}"),
+                format!("the agent's settings cannot be written as TOML: {e}"),
             )
         })?;
         context.out.config(&table)?;
@@ -141,7 +143,12 @@ fn upgrade(context: &Context, args: &UpgradeArgs) -> Result<Exit, Failure> {
 
 /// Stops this agent as SIGTERM does when its parent, `muster up`, ends, even by SIGKILL.
 fn exit_with(parent: i32) -> Result<(), Failure> {
-    let gone = || Failure::new(Kind::Failed, "agent: its parent is gone");
+    let gone = || {
+        Failure::new(
+            Kind::Failed,
+            "the agent ends, because the muster that started it has ended",
+        )
+    };
     let parent = Pid::from_raw(parent).ok_or_else(gone)?;
     let pidfd = pidfd_open(parent, PidfdFlags::empty()).map_err(|error| match error {
         Errno::SRCH => gone(),

@@ -22,8 +22,9 @@ Examples:
   muster app revoke deployer --namespace db               keeps its other namespaces
   muster app delete deployer
 
-The secret is shown once, when the app is created. An app and the user who is logged in at it
-may do what both may; an app that is trusted names its user, and its own role counts.";
+The secret is shown once, when the app is created. An app together with a user who is
+logged in may do what both may. A trusted app names its user, whose roles do not count. The CLI
+needs no trusted app: MUSTER_APP_CODE and MUSTER_APP_SECRET are enough.";
 
 #[derive(Debug, clap::Subcommand)]
 pub enum Action {
@@ -33,7 +34,7 @@ pub enum Action {
     /// Make an app, and show its secret
     #[command(after_help = EXAMPLES)]
     Create(CreateArgs),
-    /// Give an app a role
+    /// Grant a role to an app
     #[command(after_help = EXAMPLES)]
     Grant {
         #[arg(value_name = "CODE")]
@@ -41,7 +42,7 @@ pub enum Action {
         #[command(flatten)]
         grant: GrantArgs,
     },
-    /// Take roles of an app back: all, or those named, or some of their places
+    /// Revoke roles of an app: all, one role, or a role in some namespaces or businesses
     #[command(after_help = EXAMPLES)]
     Revoke {
         #[arg(value_name = "CODE")]
@@ -49,7 +50,7 @@ pub enum Action {
         #[command(flatten)]
         revoke: RevokeArgs,
     },
-    /// Remove an app: its calls are refused from now on
+    /// Delete an app: the server refuses its requests from now on
     #[command(after_help = EXAMPLES)]
     Delete {
         #[arg(value_name = "CODE")]
@@ -69,13 +70,13 @@ pub struct CreateArgs {
     role: Option<String>,
     #[command(flatten)]
     scope: GrantScope,
-    /// May name its user without a login
+    /// May name its user without a login; needed for GSE clients that send bk_username, not for the CLI
     #[arg(long)]
     trusted: bool,
     /// Requests per second; 0: no limit
     #[arg(long, value_name = "N", default_value_t = 0)]
     rate_limit: u32,
-    /// Read the secret from standard input instead of making one up
+    /// Read the secret from standard input instead of generating one
     #[arg(long)]
     secret_stdin: bool,
 }

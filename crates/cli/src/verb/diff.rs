@@ -77,13 +77,13 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     if !away.is_empty() {
         let hosts = counted(away.len(), "host");
         out.note(format!(
-            "{hosts} not asked, because no agent is connected: muster hosts --connected false"
+            "{hosts} not asked, because the agent is not connected: muster hosts --connected false"
         ));
     }
-    match out.is_json() {
+    match out.is_document() {
         true => {
             let hosts: Vec<&Value> = hosts.iter().map(|host| &host.response).collect();
-            out.json(&json!({"differences": n_differences, "hosts": hosts, "away": away}))?;
+            out.document(&json!({"differences": n_differences, "hosts": hosts, "away": away}))?;
         }
         false if n_differences == 0 => {
             out.success(format!("no differences on {}", counted(n_hosts, "host")))?;

@@ -13,12 +13,12 @@ Examples:
   muster replicas                                     how many agents are still there
   muster drain --undo --url http://10.0.0.2:7100      let it take agents again
 
-It drains the replica that answers. Agents go once another replica has welcomed them, so
-nothing fails meanwhile. A replica that is stopped with SIGTERM drains by itself.";
+It drains the replica that answers. An agent leaves when another replica has accepted it, so
+no request fails meanwhile. A replica that is stopped with SIGTERM drains by itself.";
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Let it take agents again
+    /// Let it accept agents again
     #[arg(long)]
     undo: bool,
 }

@@ -111,7 +111,7 @@ fn show(out: &Out, before: &str, after: &str) -> Result<(), Failure> {
             Some('-') => Style::Bad,
             _ => Style::Dim,
         };
-        match out.is_json() {
+        match out.is_document() {
             true => out.note(line),
             false => out.line(out.paint(style, &line))?,
         }
@@ -278,6 +278,6 @@ impl EditedFile {
 
     fn advice(&self) -> String {
         let path = self.path.display();
-        format!("your text is kept in {path}; muster update -f {path} sends it")
+        format!("your text is kept in {path}; muster update --file {path} sends it")
     }
 }

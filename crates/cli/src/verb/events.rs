@@ -145,7 +145,7 @@ impl Follower<'_> {
             for change in stream.by_ref().map_while(Result::ok) {
                 self.receive(&change)?;
             }
-            self.out.note("the connection ended");
+            self.out.note("the connection was lost");
             stream = reopen(|| self.open())?;
             self.out.note("connected again");
         }
@@ -184,7 +184,7 @@ impl Follower<'_> {
             "lagged" => {
                 let missed = change.data["missed"].as_u64().unwrap_or_default();
                 self.out.warn(format!(
-                    "too much at once: up to {} left out; muster events lists them",
+                    "events came too fast: up to {} are not shown here; muster events lists them",
                     count(missed)
                 ));
                 Ok(())
@@ -203,8 +203,8 @@ impl Follower<'_> {
         }
         let row = event_row(&event);
         self.last = self.last.max(Some(row.at.0));
-        match self.out.is_json() {
-            true => self.out.json_line(&event)?,
+        match self.out.is_document() {
+            true => self.out.stream_document(&event)?,
             false => self.out.line(sentence(self.out, &row))?,
         }
         self.shown.push_back(event);

@@ -17,7 +17,7 @@ pub fn examples() -> String {
 Examples:
   muster export web/nginx > nginx.toml
   muster export 'app/*' -l tier=front > front.toml
-  muster update -f front.toml                            changes nothing, and says so
+  muster update --file front.toml                            changes nothing, and says so
   muster export web/nginx --host 10.0.0.1                the definition of that host
   muster export web/nginx -o json
 
@@ -51,8 +51,8 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
         );
         return Err(Failure::new(Kind::NotFound, what));
     }
-    match context.out.is_json() {
-        true => context.out.json(&definition::to_json(&exported))?,
+    match context.out.is_document() {
+        true => context.out.document(&definition::to_json(&exported))?,
         false => context.out.text(&definition::to_text(&exported)?)?,
     }
     Ok(Exit::Ok)

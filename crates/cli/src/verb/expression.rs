@@ -22,7 +22,7 @@ The parts are set.module.service.process.id; what is left out at the end is *.";
 
 #[derive(Debug, clap::Subcommand)]
 pub enum Action {
-    /// Say what each part means and leaves, and show the first processes that are selected
+    /// Explain each part of an expression, and show the first processes that it selects
     #[command(after_help = EXAMPLES)]
     Explain(ExplainArgs),
 }

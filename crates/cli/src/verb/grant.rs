@@ -11,7 +11,7 @@ use crate::failure::Failure;
 /// Which role, and where.
 #[derive(Debug, clap::Args)]
 pub struct GrantArgs {
-    /// viewer sees, operator also changes and reads logs, admin also decides who may
+    /// viewer: see; operator: also change, and read logs; admin: also manage apps, users and hosts
     #[arg(long, value_name = "ROLE", value_parser = ["viewer", "operator", "admin"])]
     pub role: String,
     #[command(flatten)]
@@ -86,8 +86,11 @@ pub fn revoke(
 
 fn show(context: &Context, name: &str, response: Value) -> Result<(), Failure> {
     context.out.response(response, |list: GrantList| {
-        let roles = in_words(&list.grants);
-        context.out.success(format!("{name} is now {roles}"))
+        let now = match list.grants.is_empty() {
+            true => "has no role now".to_owned(),
+            false => format!("is now {}", in_words(&list.grants)),
+        };
+        context.out.success(format!("{name} {now}"))
     })
 }
 

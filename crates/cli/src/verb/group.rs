@@ -96,8 +96,8 @@ fn list(context: &Context, args: &ListArgs) -> Result<Exit, Failure> {
         let part: GroupList<'_> = client.get(&path)?;
         list.groups.extend(part.groups);
     }
-    if context.out.is_json() {
-        context.out.json(&list)?;
+    if context.out.is_document() {
+        context.out.document(&list)?;
         return Ok(Exit::Ok);
     }
     let remark = format!(
@@ -200,8 +200,8 @@ fn report(context: &Context, args: &SetArgs, results: &Results<'_>) -> Result<Ex
     let out = &context.out;
     let failed = register::failed(results);
     let exit = Exit::some_failed(!failed.is_empty());
-    if out.is_json() {
-        out.json(results)?;
+    if out.is_document() {
+        out.document(results)?;
         return Ok(exit);
     }
     register::show_failures(out, &failed)?;

@@ -44,10 +44,10 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
         out.response(response, |row| one(out, &row))?;
         return Ok(Exit::Ok);
     }
-    let limit = row_limit(args.limit, out.is_json(), DEFAULT_ROWS);
-    if out.is_json() {
+    let limit = row_limit(args.limit, out.is_document(), DEFAULT_ROWS);
+    if out.is_document() {
         let page = client.hosts::<Value>(args.connected, limit)?;
-        out.json(&json!({"count": page.count, "hosts": page.rows}))?;
+        out.document(&json!({"count": page.count, "hosts": page.rows}))?;
         return Ok(Exit::Ok);
     }
     let page = client.hosts::<HostRow>(args.connected, limit)?;

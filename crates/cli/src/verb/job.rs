@@ -46,10 +46,10 @@ pub enum Action {
     /// End processes by force
     #[command(alias = "force_stop", after_help = examples("kill"))]
     Kill(BeginArgs),
-    /// Keep processes as they are wanted from now on
+    /// Manage processes: restart them when they die
     #[command(alias = "set_auto", after_help = examples("manage"))]
     Manage(BeginArgs),
-    /// Leave processes alone from now on
+    /// Stop managing processes: leave them as they are
     #[command(alias = "unset_auto", after_help = examples("unmanage"))]
     Unmanage(BeginArgs),
     /// Make the config files of processes from their templates, and keep them on the server
@@ -71,10 +71,10 @@ pub enum Action {
     /// Follow a job to its end
     #[command(after_help = EXAMPLES)]
     Watch(follow::WatchArgs),
-    /// Begin tasks that failed again, and follow them
+    /// Run the failed tasks again, and follow them
     #[command(after_help = EXAMPLES)]
     Retry(follow::RetryArgs),
-    /// Begin no more tasks of a job; running ones end by themselves
+    /// Start no more tasks of a job; running ones finish
     #[command(after_help = EXAMPLES)]
     Cancel {
         /// As `muster job list` shows it

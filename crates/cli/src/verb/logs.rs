@@ -142,7 +142,7 @@ impl<'a> Lines<'a> {
     }
 
     fn show(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        if !self.out.is_json() {
+        if !self.out.is_document() {
             return match &mut self.sink {
                 Some(sink) => sink.show(bytes),
                 None => self.out.raw(bytes),
@@ -176,7 +176,7 @@ impl<'a> Lines<'a> {
     fn line(&self, bytes: &[u8]) -> Result<(), Failure> {
         let text = String::from_utf8_lossy(bytes);
         self.out
-            .json_line(&json!({"line": text.trim_end_matches('\n')}))
+            .stream_document(&json!({"line": text.trim_end_matches('\n')}))
     }
 }
 

@@ -23,7 +23,7 @@ pub struct Args {
     #[command(flatten)]
     pub processes: ProcessArgs,
     /// Register this definition first, as update does, on its hosts unless others are named; - reads standard input
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE")]
     pub file: Option<String>,
     /// Only list the processes that it would touch
     #[arg(long)]
@@ -36,7 +36,7 @@ pub struct Args {
     /// Wait no longer than this (90s, 5m, 1h) [default: until every target has ended]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration, conflicts_with = "no_wait")]
     pub timeout: Option<Duration>,
-    /// Already running (828) and not running (829) are failures
+    /// Count already running (828) and already stopped (829) as failures
     #[arg(long, conflicts_with = "no_wait")]
     pub strict: bool,
 }
@@ -107,8 +107,8 @@ pub fn run(context: &Context, op: Op, args: &Args) -> Result<Exit, Failure> {
     }
     let task = begin(&client, op, &chosen, inline)?;
     if args.no_wait {
-        match out.is_json() {
-            true => out.json(&task)?,
+        match out.is_document() {
+            true => out.document(&task)?,
             false => out.line(&task.task_id)?,
         }
         return Ok(Exit::Ok);

@@ -1,17 +1,19 @@
 //! `muster ps`: processes with their state.
 
+use std::collections::BTreeMap;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 use api::ProcessView;
+use clap::builder::PossibleValuesParser;
 use model::ProcessState;
 use model::selector::NamePattern;
 use serde_json::{Value, json};
 
 use super::{Context, row_limit};
 use crate::client::{Client, Page, Path};
-use crate::failure::{Exit, Failure};
-use crate::format::{age, bytes, now, pairs, yes_no};
+use crate::failure::{Exit, Failure, Kind};
+use crate::format::{age, bytes, clock, count, counted, now, pairs, yes_no};
 use crate::out::Out;
 use crate::processes::{parse_selector, query};
 use crate::state::{RESTART_MARK, last_exit_text, live_pid, state_style, state_text};
@@ -26,13 +28,16 @@ Examples:
   muster ps --namespace web --state failed,backoff
   muster ps --order state,-restarts                        what needs attention first
   muster ps --pending                                      what runs with an older spec until it is restarted
-  muster ps --host 10.0.0.1 --wide
-  muster ps --watch                                        again whenever something changes
+  muster ps --host 10.0.0.1 -o wide
+  muster ps -w                                             kept up to date in place, like top
+  muster ps --state failed -o name | xargs muster restart
   muster ps -o json --managed true | jq '.processes[].name'
-  muster ps --biz shop --set zone-1 --status stopped       of a business, by its name or its id
-  muster ps --biz 2 --expr 'zone-[1-3].login.*.*.[0:2]' --wide
+  muster ps --biz shop --set zone-1 --state stopped        of a business, by its name or its id
+  muster ps --biz 2 --expr 'zone-[1-3].login.*.*.[0:2]' -o wide
   muster ps --biz 2 --order module,-id --page 2 --limit 50";
 
+/// The state of a process of a business that was never registered.
+const UNREGISTERED: &str = "unregistered";
 /// How many rows a table has without `--limit`.
 const DEFAULT_ROWS: usize = 1000;
 /// Usage figures change without an event; they are read again this often.
@@ -57,9 +62,8 @@ pub struct Args {
     /// Only on this host: IP or CLOUD:IP
     #[arg(short = 'H', long, value_name = "HOST")]
     host: Option<model::Host>,
-    /// Only in one of these states, separated by commas
-    #[arg(short, long, value_name = "STATES", value_delimiter = ',',
-        value_parser = ProcessState::ALL.map(ProcessState::as_str))]
+    /// Only in one of these states, separated by commas; of a business, those with an instance in one
+    #[arg(short, long, alias = "status", value_name = "STATES", value_delimiter = ',', value_parser = state_parser())]
     state: Vec<String>,
     /// Only those that run with an older spec until they are restarted
     #[arg(long)]
@@ -71,14 +75,14 @@ pub struct Args {
     /// name, id, ip); - before one turns it round
     #[arg(long, value_name = "KEYS", allow_hyphen_values = true)]
     order: Option<String>,
-    /// Show more columns
-    #[arg(short, long)]
+    /// Show more columns, as -o wide does
+    #[arg(long)]
     wide: bool,
     /// At most this many rows; 0: all [default: 1000 in a table, all in JSON]
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
-    /// Show it again whenever something changes, until Ctrl-C
-    #[arg(long)]
+    /// Keep the table up to date in place, like top, until Ctrl-C
+    #[arg(short, long)]
     watch: bool,
     #[command(flatten)]
     view: view::ViewArgs,
@@ -86,30 +90,43 @@ pub struct Args {
 
 pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     let out = &context.out;
-    if args.watch && out.is_json() {
-        return Err(Failure::usage("--watch draws tables")
+    if args.watch && out.is_document() {
+        return Err(Failure::usage("--watch shows a table, not a document")
             .advise("muster watch -o json prints each change as a line of JSON"));
     }
     let client = context.client()?;
     if let Some(biz) = &args.view.biz {
         return view::run(out, &client, args, biz.id(&client)?);
     }
-    let limit = row_limit(args.limit, out.is_json(), DEFAULT_ROWS);
+    if args.state.iter().any(|state| state == UNREGISTERED) {
+        return Err(
+            Failure::usage("only processes of a business can be unregistered")
+                .advise("muster ps --biz BIZ --state unregistered lists those of the business BIZ"),
+        );
+    }
+    let limit = row_limit(args.limit, out.is_document(), DEFAULT_ROWS);
     let path = path(args);
-    if out.is_json() {
+    if out.is_document() {
         let page = client.pages::<Value>(&path, "processes", limit)?;
-        out.json(&json!({"count": page.count, "processes": page.rows}))?;
+        out.document(&json!({"count": page.count, "processes": page.rows}))?;
         return Ok(Exit::Ok);
     }
     let read = || client.pages(&path, "processes", limit);
-    let draw = |page: &Page<ProcessView>| show(out, page, args.wide);
-    match args.watch {
-        true => {
-            let namespace = args.namespace.as_deref();
-            watch(out, &client, namespace, args.host, read, draw)
-        }
-        false => draw(&read()?).map(|()| Exit::Ok),
+    let wide = args.wide || out.is_wide();
+    if args.watch {
+        let namespace = args.namespace.as_deref();
+        return watch(out, &client, namespace, args.host, || {
+            let page: Page<ProcessView> = read()?;
+            let states = page.rows.iter().map(|row| &*row.state);
+            Ok((summary(page.count, states), table(&page.rows, wide)))
+        });
     }
+    show(out, &read()?, wide).map(|()| Exit::Ok)
+}
+
+fn state_parser() -> PossibleValuesParser {
+    let states = ProcessState::ALL.map(ProcessState::as_str);
+    PossibleValuesParser::new(states.into_iter().chain([UNREGISTERED]))
 }
 
 fn path(args: &Args) -> Path {
@@ -137,43 +154,68 @@ pub(super) fn note_pending(out: &Out, rows: &[ProcessView]) {
     }
 }
 
-/// Draws the table again after each change event, and every few seconds in any case.
-fn watch<T>(
+/// `42 processes: 40 running, 2 failed`.
+fn summary<'a>(total: u64, states: impl Iterator<Item = &'a str>) -> String {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for state in states {
+        *counts.entry(state).or_default() += 1;
+    }
+    let counts: Vec<String> = counts
+        .iter()
+        .map(|(state, n)| format!("{} {state}", count(n)))
+        .collect();
+    match counts.is_empty() {
+        true => "no processes".to_owned(),
+        false => format!("{}: {}", counted(total, "process"), counts.join(", ")),
+    }
+}
+
+/// Draws a summary and its table after each change event, and every few seconds in any case; on a terminal in place.
+fn watch(
     out: &Out,
     client: &Client,
     namespace: Option<&str>,
     host: Option<model::Host>,
-    read: impl Fn() -> Result<T, Failure>,
-    draw: impl Fn(&T) -> Result<(), Failure>,
+    read: impl Fn() -> Result<(String, TextTable), Failure>,
 ) -> Result<Exit, Failure> {
     let host = host.map(|host| host.to_string());
+    let namespace = namespace.map(str::to_owned);
     let (changed, changes) = sync_channel::<()>(1);
-    std::thread::scope(|scope| {
-        scope.spawn(move || {
-            let kinds = ["status".to_owned(), "agent".to_owned()];
-            loop {
-                if let Ok(stream) = client.watch(namespace, host.as_deref(), &kinds) {
-                    for _happening in stream.map_while(Result::ok) {
-                        let _one_is_enough = changed.try_send(());
-                    }
-                }
-                std::thread::sleep(REFRESH);
-                let _one_is_enough = changed.try_send(());
-            }
-        });
+    let watching = Client::new(client.account().clone())?;
+    // Not joined: it waits for the next change as long as the program runs.
+    std::thread::spawn(move || {
+        let kinds = ["status".to_owned(), "agent".to_owned()];
         loop {
-            let page = read()?;
-            if out.is_terminal() {
-                out.clear()?;
+            if let Ok(stream) = watching.watch(namespace.as_deref(), host.as_deref(), &kinds) {
+                for _change in stream.map_while(Result::ok) {
+                    let _one_is_enough = changed.try_send(());
+                }
             }
-            draw(&page)?;
-            match changes.recv_timeout(REFRESH) {
-                Ok(()) => std::thread::sleep(GATHER),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return Ok(Exit::Ok),
-            }
+            std::thread::sleep(REFRESH);
+            let _one_is_enough = changed.try_send(());
         }
-    })
+    });
+    let mut last = None;
+    loop {
+        match read() {
+            Ok((summary, table)) => {
+                let head = format!("{summary}   {} UTC, Ctrl-C ends", clock(now()));
+                out.screen(&head, &table)?;
+                last = Some(table);
+            }
+            // A server that restarts is no reason to end: the last table stays, and its head says so.
+            Err(failure) if failure.kind == Kind::Unreachable => match &last {
+                Some(table) => out.screen(&format!("{}; trying again", failure.what()), table)?,
+                None => return Err(failure),
+            },
+            Err(failure) => return Err(failure),
+        }
+        match changes.recv_timeout(REFRESH) {
+            Ok(()) => std::thread::sleep(GATHER),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Ok(Exit::Ok),
+        }
+    }
 }
 
 /// The table of processes, as `status` shows it too.

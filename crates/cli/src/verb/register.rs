@@ -23,13 +23,13 @@ Examples:
       --pid-path /run/nginx.pid --user root --start ./sbin/nginx \\
       --reload './sbin/nginx -s reload' --label tier=front
   From a file, for every host of a list:
-    muster register -f nginx.toml --host @hosts.txt
+    muster register --file nginx.toml --host @hosts.txt
   What muster export wrote, for one process or for many:
-    muster register -f all.toml
+    muster register --file all.toml
   The body of a GSE register_proc_info call:
-    muster register -f body.json
+    muster register --file body.json
 
-A file in TOML (the same keys in JSON):
+A file in TOML (the same keys in YAML or JSON):
   namespace = \"web\"
   name = \"nginx\"
   hosts = [\"10.0.0.1\", \"0:10.0.0.2\"]
@@ -50,11 +50,11 @@ const MAX_FAILURES: usize = 50;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// What the process is called; may stand in the file instead
+    /// Name of the process; may be in the file instead
     #[arg(value_name = "NAMESPACE/NAME")]
     pub name: Option<FullName>,
-    /// A definition in TOML or JSON; - reads standard input
-    #[arg(short, long, value_name = "FILE")]
+    /// A definition in TOML, YAML or JSON; - reads standard input
+    #[arg(long, value_name = "FILE")]
     pub file: Option<String>,
     #[command(flatten)]
     pub hosts: HostArgs,
@@ -162,13 +162,13 @@ pub(super) fn report_all(
             None => by_name.push((name, results.collect())),
         }
     }
-    if out.is_json() && by_name.len() != 1 {
+    if out.is_document() && by_name.len() != 1 {
         let processes: Vec<Value> = by_name
             .iter()
             .map(|(name, results)| json!({"process": name, "results": results}))
             .collect();
         let is_failed = |results: &[HostResult]| results.iter().any(|one| one.code != Code::OK.0);
-        out.json(&json!({ "processes": processes }))?;
+        out.document(&json!({ "processes": processes }))?;
         return Ok(Exit::some_failed(
             by_name.iter().any(|(_, results)| is_failed(results)),
         ));
@@ -192,14 +192,14 @@ pub(super) fn report(
 ) -> Result<Exit, Failure> {
     let failed = failed(results);
     let exit = Exit::some_failed(!failed.is_empty());
-    if out.is_json() {
-        out.json(results)?;
+    if out.is_document() {
+        out.document(results)?;
         return Ok(exit);
     }
     show_failures(out, &failed)?;
     if failed.iter().any(|result| result.code == Code::EXISTS.0) {
         out.note(format!(
-            "{name} is registered there with another spec: muster status {name} shows it, muster update replaces it"
+            "{name} is already registered there with another spec: muster status {name} shows it, muster update replaces it"
         ));
     }
     let n_done = results.results.len() - failed.len();

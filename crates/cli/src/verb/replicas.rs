@@ -41,11 +41,11 @@ pub fn run(context: &Context, _args: &Args) -> Result<Exit, Failure> {
         out.table(&table)?;
         if !list.bus_up {
             out.warn(
-                "the bus is away: replicas hear of each other through the store, which is slower",
+                "NATS is not connected: replicas exchange messages through the store, which is slower",
             );
         }
         if !list.store_up {
-            out.warn("the store is away: what is shown may be old, and nothing can be changed");
+            out.warn("the store is not reachable: what is shown may be old, and nothing can be changed");
         }
         Ok(())
     })?;

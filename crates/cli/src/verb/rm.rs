@@ -75,7 +75,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     let (failed, stopped): (Vec<TargetResult>, Vec<TargetResult>) = results
         .into_iter()
         .partition(|one| Strictness::Usual.judge(one.code) == Verdict::Failed);
-    if !failed.is_empty() && !out.is_json() {
+    if !failed.is_empty() && !out.is_document() {
         report(&client, out, &ended, Strictness::Usual)?;
     }
     let (forgotten, kept): (Vec<&TargetResult>, Vec<&TargetResult>) = match args.force {
@@ -83,10 +83,10 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
         false => (stopped.iter().collect(), failed.iter().collect()),
     };
     let sent = unregister::forget(&client, &grouped(&forgotten)?)?;
-    if out.is_json() {
+    if out.is_document() {
         let row = |one: &&TargetResult| json!({"process": one.process, "host": one.host, "code": one.code, "message": one.message});
         let rows = |all: &[&TargetResult]| all.iter().map(row).collect::<Vec<_>>();
-        out.json(
+        out.document(
             &json!({"task_id": task.task_id, "forgotten": rows(&forgotten), "kept": rows(&kept)}),
         )?;
     } else if !forgotten.is_empty() {

@@ -45,8 +45,8 @@ async fn serve(out: &Out, config: server::Config) -> Result<Exit, Failure> {
         true => running.url.clone(),
         false => format!("http://{}", running.http),
     };
-    match out.is_json() {
-        true => out.json_line(&json!({
+    match out.is_document() {
+        true => out.stream_document(&json!({
             "url": url,
             "agents": running.agents,
         }))?,

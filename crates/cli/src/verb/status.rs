@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use api::{DefinitionView, ProcessDetail, ProcessView};
+use model::spec::runtime::Runtime;
 use model::spec::{AutoType, Spec};
 use model::{FullName, Host};
 use serde_json::{Value, json};
@@ -51,17 +52,17 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     let client = context.client()?;
     let out = &context.out;
     if let Some(name) = args.names.only() {
-        match out.is_json() {
-            true => out.json(&document(&client, &name, args.host)?)?,
+        match out.is_document() {
+            true => out.document(&document(&client, &name, args.host)?)?,
             false => show(&client, out, &name, args.host)?,
         }
         return Ok(Exit::Ok);
     }
     let names = args.names.find_names(&client)?;
-    if out.is_json() {
+    if out.is_document() {
         let each = names.iter().map(|name| document(&client, name, args.host));
         let each = each.collect::<Result<Vec<Value>, _>>()?;
-        out.json(&json!({ "processes": each }))?;
+        out.document(&json!({ "processes": each }))?;
         return Ok(Exit::Ok);
     }
     for (index, name) in names.iter().enumerate() {
@@ -262,6 +263,7 @@ fn spec_fields(fields: &mut FieldList, spec: &Spec) {
     ];
     texts.extend(ours.into_iter().flatten());
     fields.put("limits", &texts.join(", "));
+    runtime_fields(fields, runtime);
     let policy = &spec.monitor_policy;
     let kind = match policy.auto_type {
         AutoType::Resident => "resident: restarted when it dies".to_owned(),
@@ -290,5 +292,47 @@ fn spec_fields(fields: &mut FieldList, spec: &Spec) {
             (false, false) => format!("{} ({})", clean(&file.path), file.md5),
         };
         fields.put("watches", &watched);
+    }
+    if spec.warn_report_policy.report_id != 0 {
+        fields.put("report id", &spec.warn_report_policy.report_id.to_string());
+    }
+}
+
+fn runtime_fields(fields: &mut FieldList, runtime: &Runtime) {
+    let join = |texts: Vec<Option<String>>| {
+        let texts: Vec<String> = texts.into_iter().flatten().collect();
+        texts.join(", ")
+    };
+    let by_kernel = join(vec![
+        runtime
+            .memory_max
+            .map(|most| format!("{} memory", bytes(most))),
+        runtime.cpu_max.map(|most| format!("{most}% cpu")),
+        runtime
+            .pids_max
+            .map(|most| format!("{} processes", count(most))),
+    ]);
+    fields.put("kernel limits", &by_kernel);
+    let resources = join(vec![
+        runtime.nofile.map(|n| format!("nofile {}", count(n))),
+        runtime.nproc.map(|n| format!("nproc {}", count(n))),
+        runtime.core.map(|n| format!("core {}", bytes(n))),
+    ]);
+    fields.put("ulimits", &resources);
+    if let Some(nice) = runtime.nice {
+        fields.put("nice", &nice.to_string());
+    }
+    if let Some(umask) = runtime.umask {
+        fields.put("umask", &format!("{umask:03o}"));
+    }
+    let rotation = join(vec![
+        runtime
+            .log_max_bytes
+            .map(|most| format!("at {}", bytes(most))),
+        runtime.log_keep.map(|keep| format!("{keep} kept")),
+    ]);
+    fields.put("log rotation", &rotation);
+    for (name, value) in &runtime.env {
+        fields.put("env", &clean(&format!("{name}={value}")));
     }
 }

@@ -34,7 +34,7 @@ pub struct Args {
     /// Wait no longer than this (90s, 5m, 1h) [default: until every target has ended]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration, conflicts_with = "no_wait")]
     timeout: Option<Duration>,
-    /// Already running (828) and not running (829) are failures
+    /// Count already running (828) and already stopped (829) as failures
     #[arg(long)]
     strict: bool,
     /// How many tasks are listed
@@ -82,7 +82,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
         true => client.task(&id, Duration::ZERO)?,
         false => follow::task(&client, out, &id, args.timeout)?,
     };
-    if !out.is_json() {
+    if !out.is_document() {
         let age = age(task.created_at, now());
         let by = user_and_app(&task.user, &task.app);
         out.note(format!("{id}: {} {age} ago by {by}", task.state));
@@ -92,9 +92,13 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
 
 fn table(list: &TaskList) -> TextTable {
     let now = now();
-    let mut table = TextTable::new("TASK|>AGE|STATE|>TARGETS|>OK|>NOT OK|USER|APP");
+    let mut table = TextTable::new("TASK|>AGE|OP|~PROCESS|STATE|>TARGETS|>OK|>FAILED|BY");
     for row in &list.tasks {
         let failed = row.ended.saturating_sub(row.ok);
+        let process = match row.processes {
+            0 | 1 => row.process.clone(),
+            several => format!("{} and {} more", row.process, count(several - 1)),
+        };
         let (style, state) = match row.ended >= row.targets {
             true => (Style::Plain, "finished"),
             false => (Style::Warn, "running"),
@@ -102,12 +106,13 @@ fn table(list: &TaskList) -> TextTable {
         table.row([
             Cell::from(row.id.as_str()),
             age(row.created_at, now).into(),
+            row.op.as_deref().unwrap_or("several").into(),
+            process.into(),
             Cell::styled(style, state),
             count(row.targets).into(),
             count(row.ok).into(),
             Cell::styled(Style::bad_if(failed > 0), count(failed)),
-            row.user.as_str().into(),
-            row.app.as_str().into(),
+            user_and_app(&row.user, &row.app).into(),
         ]);
     }
     table

@@ -44,7 +44,7 @@ pub enum Action {
     /// Change the name of a template, or where and how its file is written
     #[command(alias = "update", after_help = EXAMPLES)]
     Edit(edit::EditArgs),
-    /// Forget a template with its versions; files that it made stay on their hosts
+    /// Delete a template with its versions; files that it made stay on their hosts
     #[command(after_help = EXAMPLES)]
     Delete(edit::DeleteArgs),
     /// List the versions of a template, or print the text of one
@@ -59,13 +59,13 @@ pub enum Action {
     /// Copy a version into the draft
     #[command(after_help = EXAMPLES)]
     Clone(versions::CloneArgs),
-    /// Make files for these processes, too
+    /// Generate this file for these processes, too
     #[command(after_help = EXAMPLES)]
     Bind(bind::Args),
-    /// Make no more files for these processes
+    /// Generate this file for these processes no more
     #[command(after_help = EXAMPLES)]
     Unbind(bind::Args),
-    /// Show what a template would be for a process; nothing is stored
+    /// Show the file that a template would make for a process; nothing is stored
     #[command(after_help = EXAMPLES)]
     Preview(files::PreviewArgs),
     /// Show what was generated and released for processes

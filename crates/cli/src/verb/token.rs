@@ -19,7 +19,7 @@ Examples:
   muster token create --host 10.0.0.7 --expires 1h --uses 1
                                                           for this host alone, once, within the hour
   muster token create --host 10.0.0.7 --expires 1h --uses 1 --replace
-                                                          the host was installed anew: the new agent takes the
+                                                          the host was reinstalled: the new agent takes the
                                                           place of the one that was connected until now
   muster token list
   muster token delete ID
@@ -34,7 +34,7 @@ pub enum Action {
     /// Make a token, and show it
     #[command(after_help = EXAMPLES)]
     Create(CreateArgs),
-    /// Delete a token: no agent can join with it any more; agents that did stay
+    /// Delete a token: no agent can join with it any more; agents that joined stay connected
     #[command(after_help = EXAMPLES)]
     Delete {
         #[arg(value_name = "ID")]
@@ -46,10 +46,10 @@ pub enum Action {
 
 #[derive(Debug, clap::Args)]
 pub struct CreateArgs {
-    /// Good for this host alone: IP or CLOUD:IP
+    /// Valid for this host alone: IP or CLOUD:IP
     #[arg(short = 'H', long, value_name = "HOST")]
     host: Option<Host>,
-    /// How long it is good (30m, 24h, 7d) [default: for ever]
+    /// How long it is valid (30m, 24h, 7d) [default: for ever]
     #[arg(long, visible_alias = "expires", value_name = "DURATION", value_parser = parse_duration)]
     expires_in: Option<Duration>,
     /// How many agents may join with it [default: any number]
@@ -104,7 +104,7 @@ fn create(context: &Context, args: &CreateArgs) -> Result<(), Failure> {
     TOKENS.create(context, &body, |created: CreatedToken| {
         out.line(&created.token)?;
         if created.expires_at != UnixMillis::NEVER {
-            out.note(format!("good until {}", moment(created.expires_at, now())));
+            out.note(format!("valid until {}", moment(created.expires_at, now())));
         }
         out.note(format!(
             "it is not shown again; muster token delete {} takes it back",

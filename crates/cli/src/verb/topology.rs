@@ -19,7 +19,7 @@ pub const EXAMPLES: &str = "\
 Examples:
   muster topology diff game.yaml                 what an import would change
   muster topology import game.yaml --dry-run     the same, without the exit code
-  muster topology import game.yaml --yes         without asking, even if processes go
+  muster topology import game.yaml --yes         without asking, even if it removes processes
   muster topology export game > game.yaml        as a file that import takes
   muster topology export 2 -o json               a business is named by its id or its name
   muster topology show                           the businesses
@@ -63,7 +63,7 @@ pub enum Action {
     /// Read a business from its CMDB again
     #[command(after_help = EXAMPLES)]
     Refresh(BusinessArg),
-    /// Take a business out of the view; what runs goes on running
+    /// Remove a business from the view; its processes keep running
     #[command(after_help = EXAMPLES)]
     Remove {
         #[command(flatten)]
@@ -152,7 +152,7 @@ fn import(context: &Context, args: &ImportArgs) -> Result<Exit, Failure> {
         let gone = planned.iter().map(|one| &one.difference);
         let gone: u32 = gone.map(|one| one.processes.gone + one.vanished).sum();
         if gone > 0 {
-            if !context.out.is_json() {
+            if !context.out.is_document() {
                 show(context, &planned, Import::DryRun)?;
                 is_shown = true;
             }
@@ -196,12 +196,12 @@ fn put(
 
 fn show(context: &Context, changed: &[Changed], import: Import) -> Result<Exit, Failure> {
     let out = &context.out;
-    if out.is_json() {
+    if out.is_document() {
         let businesses: Vec<Value> = changed
             .iter()
             .map(|one| json!({"id": one.id, "difference": one.response}))
             .collect();
-        out.json(&json!({"dry_run": import == Import::DryRun, "businesses": businesses}))?;
+        out.document(&json!({"dry_run": import == Import::DryRun, "businesses": businesses}))?;
         return Ok(exit_of(changed));
     }
     for one in changed {
@@ -220,8 +220,8 @@ fn export(context: &Context, business: &BusinessRef, yaml: bool) -> Result<Exit,
     let path = topology_path(business.id(&client)?);
     let document = client.get(&path).map_err(no_business)?;
     let out = &context.out;
-    match out.is_json() && !yaml {
-        true => out.json(&document)?,
+    match out.is_document() && !yaml {
+        true => out.document(&document)?,
         false => out.text(&file::to_yaml(&document)?)?,
     }
     Ok(Exit::Ok)

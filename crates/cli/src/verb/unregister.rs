@@ -41,8 +41,8 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
         out.note(format!("{name} was not registered"));
     }
     if chosen.is_empty() {
-        if out.is_json() {
-            out.json(&Results::default())?;
+        if out.is_document() {
+            out.document(&Results::default())?;
         }
         return Ok(Exit::Ok);
     }
@@ -74,7 +74,7 @@ pub(super) fn forget(
 }
 
 fn report(out: &Out, mut sent: Vec<(FullName, Results<'static>)>) -> Result<Exit, Failure> {
-    if out.is_json() {
+    if out.is_document() {
         return register::report_all(out, "forgot", &sent);
     }
     sent.retain_mut(|(name, results)| {

@@ -24,7 +24,7 @@ Examples:
   muster up --data ./data --http 127.0.0.1:0   any free port; the address is printed
   muster up --ip 10.0.0.7 --cloud-id 3         known by this address
 
-Run it again on the same data and it goes on where it was. Ctrl-C leaves the processes running.";
+Run it again on the same data directory to continue. Ctrl-C leaves the processes running.";
 
 /// How long the greeting waits for the local agent.
 const AGENT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -76,8 +76,8 @@ async fn stay_up(out: &Out, config: UpConfig) -> Result<Exit, Failure> {
         }
         is_connected = connected(&running) => is_connected,
     };
-    match out.is_json() {
-        true => out.json_line(&json!({
+    match out.is_document() {
+        true => out.stream_document(&json!({
             "url": running.url,
             "agents": reachable(running.agents),
             "data": config.server.server.data,
@@ -98,7 +98,7 @@ async fn stay_up(out: &Out, config: UpConfig) -> Result<Exit, Failure> {
                     retry = FIRST_RETRY;
                 }
                 out.warn(format!(
-                    "the local agent ended ({how}) and is started again in {} s; processes go on as they are",
+                    "the local agent ended ({how}) and starts again in {} s; processes keep running",
                     retry.as_secs()
                 ));
                 tokio::select! {
@@ -144,15 +144,15 @@ async fn shut_down(
     let left = match n_running {
         0 => "nothing was running".to_owned(),
         n => format!(
-            "{} running: muster up takes care of what runs again",
+            "{} running: muster up finds and manages them again",
             match n {
-                1 => "1 process goes on".to_owned(),
-                n => format!("{} go on", counted(n, "process")),
+                1 => "1 process keeps".to_owned(),
+                n => format!("{} keep", counted(n, "process")),
             }
         ),
     };
     let text = format!("server and agent stopped; {left}");
-    match out.is_json() {
+    match out.is_document() {
         true => out.note(text),
         false => out.success(format!("\n{text}"))?,
     }

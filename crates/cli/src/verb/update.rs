@@ -19,11 +19,11 @@ Examples:
   On one host, whose definition may differ from that of the others:
     muster update web/nginx --host 10.0.0.1 --mem 20
   Replace the whole definition by a file, on the hosts that it names:
-    muster update -f nginx.toml
+    muster update --file nginx.toml
   The same on every host that has the process already:
-    muster update -f nginx.toml --all
+    muster update --file nginx.toml --all
   Many processes, as muster export wrote them:
-    muster update -f all.toml
+    muster update --file all.toml
 
 Without a file, each host keeps its own definition but for the flags. A running process is not
 touched: what changes in how it is started counts from its next start. The command says so where
@@ -31,11 +31,11 @@ nothing changes.";
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// What the process is called; may stand in the file instead
+    /// Name of the process; may be in the file instead
     #[arg(value_name = "NAMESPACE/NAME")]
     pub name: Option<FullName>,
-    /// A definition in TOML or JSON; - reads standard input
-    #[arg(short, long, value_name = "FILE")]
+    /// A definition in TOML, YAML or JSON; - reads standard input
+    #[arg(long, value_name = "FILE")]
     pub file: Option<String>,
     #[command(flatten)]
     pub targets: TargetArgs,
@@ -48,8 +48,9 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     if from_file.is_none() && args.spec.is_empty() {
         let name = args.name.as_ref();
         register::name(name, &Definition::default(), false)?;
-        return Err(Failure::usage("nothing to change")
-            .advise("give a file with -f FILE, or the flags to change; see muster update --help"));
+        return Err(Failure::usage("nothing to change").advise(
+            "give a file with --file FILE, or the flags to change; see muster update --help",
+        ));
     }
     let named = args.targets.hosts.read()?;
     // Check the file before the first request, and everything before the first change.
@@ -181,7 +182,7 @@ impl Registered {
                         host_text(&host),
                         counted(several.len(), "different definition")
                     ))
-                    .advise("give the whole definition with -f FILE; muster export writes one"));
+                    .advise("give the whole definition with --file FILE; muster export writes one"));
                 }
             };
             match chosen.iter_mut().find(|(known, _)| *known == definition) {

@@ -49,15 +49,15 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
         for change in stream.by_ref().map_while(Result::ok) {
             show(out, &change)?;
         }
-        out.note("the connection ended; what happens until the next one is not shown");
+        out.note("the connection was lost: changes until it is back are not shown");
         stream = reopen(open)?;
         out.note("connected again");
     }
 }
 
 fn show(out: &Out, change: &ChangeEvent) -> Result<(), Failure> {
-    match out.is_json() {
-        true => out.json_line(&json!({"event": change.kind, "data": change.data})),
+    match out.is_document() {
+        true => out.stream_document(&json!({"event": change.kind, "data": change.data})),
         false => out.line(sentence(out, change)),
     }
 }

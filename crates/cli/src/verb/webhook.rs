@@ -34,7 +34,7 @@ pub enum Action {
     /// Make a webhook, and show its secret
     #[command(after_help = EXAMPLES)]
     Create(CreateArgs),
-    /// Remove a webhook: it gets no more events
+    /// Delete a webhook: it gets no more events
     #[command(after_help = EXAMPLES)]
     Delete {
         /// As `muster webhook list` shows it
@@ -63,7 +63,7 @@ pub struct CreateArgs {
     /// Only events of these kinds, separated by commas [default: all]
     #[arg(short, long, value_name = "KIND", value_delimiter = ',', value_parser = PossibleValuesParser::new(EventKind::ALL.map(EventKind::as_str)))]
     kind: Vec<String>,
-    /// Read the secret from standard input instead of making one up
+    /// Read the secret from standard input instead of generating one
     #[arg(long)]
     secret_stdin: bool,
 }
@@ -131,8 +131,8 @@ fn test(context: &Context, id: &str) -> Result<Exit, Failure> {
     let out = &context.out;
     let path = WEBHOOKS.path().join(id).join("test");
     let test: WebhookTest = context.client()?.post(&path, &json!({}))?;
-    if out.is_json() {
-        out.json(&test)?;
+    if out.is_document() {
+        out.document(&test)?;
         return Ok(Exit::some_failed(!test.delivered));
     }
     if !test.delivered {

@@ -4,8 +4,10 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use clap::CommandFactory;
+use serde_json::json;
 
 use crate::command::muster;
+use crate::fake_server::{FakeServer, ok, status};
 
 const VERBS: [&str; 38] = [
     "up",
@@ -105,12 +107,63 @@ fn the_version_is_printed() {
 }
 
 #[test]
-fn completions_know_the_verbs() {
+fn completions_of_every_shell_ask_muster() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let ran = muster(&["completions", shell]).run();
-        assert_eq!(ran.code, 0);
-        assert!(ran.stdout.contains("unregister"), "{shell}");
+        assert_eq!(ran.code, 0, "{shell}: {ran:?}");
+        assert!(ran.stdout.contains("MUSTER_COMPLETE"), "{shell}: {ran:?}");
     }
+}
+
+/// What bash would offer after this command line.
+fn offered(server: &FakeServer, words: &[&str]) -> Vec<String> {
+    let index = (words.len() - 1).to_string();
+    let line = [&["--", "muster"], words].concat();
+    let ran = muster(&line)
+        .to(&server.url)
+        .env("MUSTER_COMPLETE", "bash")
+        .env("_CLAP_COMPLETE_INDEX", &(words.len()).to_string())
+        .env("_CLAP_COMPLETE_COMP_TYPE", "9")
+        .env("_CLAP_COMPLETE_SPACE", "true")
+        .env("_CLAP_IFS", "\n")
+        .run();
+    assert_eq!(ran.code, 0, "{index}: {ran:?}");
+    ran.stdout.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn names_hosts_and_businesses_are_completed_from_the_server() {
+    let server = FakeServer::new(|asked| match &asked.line {
+        line if line.contains("/names?") => {
+            ok(json!({"names": ["web/nginx", "web/napper"], "namespaces": ["web", "work"]}))
+        }
+        line if line.contains("/hosts?") => {
+            ok(json!({"count": 2, "hosts": [{"host": "0:10.0.0.1"}, {"host": "7:10.0.0.2"}]}))
+        }
+        _ => ok(json!({"businesses": [{"id": 2, "name": "shop"}]})),
+    });
+    assert_eq!(offered(&server, &["unreg"]), ["unregister"]);
+    assert_eq!(
+        offered(&server, &["status", "web/n"]),
+        ["web/nginx", "web/napper"]
+    );
+    assert_eq!(
+        server.lines(),
+        ["GET /api/v1/names?prefix=web%2Fn&limit=1000"]
+    );
+    assert_eq!(
+        offered(&server, &["ps", "--namespace", "w"]),
+        ["web", "work"]
+    );
+    assert_eq!(offered(&server, &["ps", "--host", "10"]), ["10.0.0.1"]);
+    assert_eq!(offered(&server, &["ps", "--host", "7:"]), ["7:10.0.0.2"]);
+}
+
+#[test]
+fn nothing_is_completed_without_a_server() {
+    let server =
+        FakeServer::new(|_| status(500, json!({"error": {"code": "internal", "message": "no"}})));
+    assert_eq!(offered(&server, &["status", "web/n"]), Vec::<String>::new());
 }
 
 #[test]
@@ -148,7 +201,7 @@ fn a_wrong_command_line_ends_with_2() {
         &["register", "a/b", "--label", "novalue"],
         &["register", "a/b", "--config-file", "/x:123"],
         &["task", "12"],
-        &["-o", "yaml", "ps"],
+        &["-o", "xml", "ps"],
         &["completions", "tcsh"],
         &["watch", "--kind", "odd"],
     ] {

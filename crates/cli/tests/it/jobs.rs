@@ -203,7 +203,7 @@ fn jobs_are_filtered_by_the_server() {
         "2",
         "--action",
         "start",
-        "--status",
+        "--state",
         "succeeded",
         "--user",
         "ann",

@@ -66,6 +66,83 @@ fn ps_is_a_table_for_people() {
     assert!(!ran.stdout.contains('\x1b'), "colours only on a terminal");
 }
 
+#[test]
+fn ps_has_formats_for_people_and_programs() {
+    let ran = muster(&["ps", "-o", "name"]).to(&fleet(2).url).run();
+    assert_eq!(
+        (ran.code, ran.stdout.as_str()),
+        (0, "web/nginx\n"),
+        "{ran:?}"
+    );
+    let ran = muster(&["ps", "-o", "yaml"]).to(&fleet(1).url).run();
+    assert!(ran.stdout.starts_with("count: 1\nprocesses:\n"), "{ran:?}");
+    let value: Value = serde_norway::from_str(&ran.stdout).unwrap();
+    assert_eq!(value["processes"][0], process(0));
+    let ran = muster(&["ps", "-o", "wide"]).to(&fleet(1).url).run();
+    let ran_flag = muster(&["ps", "--wide"]).to(&fleet(1).url).run();
+    assert!(ran.stdout.contains("tier=front"), "{ran:?}");
+    assert_eq!(ran.stdout.lines().next(), ran_flag.stdout.lines().next());
+    let ran = muster(&["start", "web/nginx", "-o", "name"]).run();
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(
+        ran.stderr.contains("-o name is for verbs that list"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn tasks_say_what_was_done_to_what_by_whom() {
+    let server = FakeServer::new(|_| {
+        ok(json!({"next": null, "tasks": [
+            {"id": "GSETASK:1", "state": "finished", "created_at": 1, "app": "cli", "user": "ann", "targets": 3, "ended": 3,
+             "ok": 1, "failed": 2, "op": "restart", "process": "web/nginx", "processes": 1},
+            {"id": "GSETASK:0", "state": "running", "created_at": 1, "app": "cli", "user": "", "targets": 1200, "ended": 3,
+             "ok": 3, "failed": 0, "op": null, "process": "a/b", "processes": 4},
+        ]}))
+    });
+    let ran = muster(&["task"]).to(&server.url).run();
+    let words = |line: usize| {
+        let line = ran.stdout.lines().nth(line).unwrap();
+        Vec::from_iter(line.split_whitespace().filter(|word| !word.ends_with('h')))
+    };
+    assert_eq!(
+        words(0),
+        [
+            "TASK", "AGE", "OP", "PROCESS", "STATE", "TARGETS", "OK", "FAILED", "BY"
+        ]
+    );
+    assert_eq!(
+        words(1),
+        [
+            "GSETASK:1",
+            "restart",
+            "web/nginx",
+            "finished",
+            "3",
+            "1",
+            "2",
+            "ann",
+            "(cli)"
+        ]
+    );
+    assert_eq!(
+        words(2),
+        [
+            "GSETASK:0",
+            "several",
+            "a/b",
+            "and",
+            "3",
+            "more",
+            "running",
+            "1,200",
+            "3",
+            "0",
+            "cli"
+        ]
+    );
+}
+
 /// Rows in every state that has more to say than its name.
 fn states() -> FakeServer {
     let later = |secs: u64| {

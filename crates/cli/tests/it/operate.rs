@@ -106,7 +106,7 @@ fn a_file_names_hosts_and_spec() {
     let server = ending(vec![result(1, 0, "success")], 0);
     let file = "hosts = ['10.0.0.7']\n[spec.identity]\nproc_name = 'x'\nsetup_path = '/x'\npid_path = '/x/pid'\n\
         user = 'root'\n[spec.control]\nstart_cmd = './x'\n[spec.runtime]\numask = '027'\n";
-    let ran = muster(&["start", "web/new", "-f", "d.toml"])
+    let ran = muster(&["start", "web/new", "--file", "d.toml"])
         .in_home()
         .file("d.toml", file)
         .to(&server.url)
@@ -165,7 +165,8 @@ fn of_many_hosts_only_the_failures_are_shown() {
     let ran = run(&server, &["start", "web/nginx", "--all"]);
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(
-        ran.stdout.ends_with("9,999 ok (1 already so), 1 failed\n"),
+        ran.stdout
+            .ends_with("9,999 ok (1 already running), 1 failed\n"),
         "{}",
         ran.stdout
     );
@@ -213,8 +214,11 @@ fn already_so_is_fine_unless_strict() {
     let server = ending(vec![result(1, 828, "is running already")], 0);
     let ran = run(&server, &["start", "web/nginx", "--host", "10.0.0.1"]);
     assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(ran.stdout.contains("already so (828)"), "{ran:?}");
-    assert!(ran.stdout.ends_with("1 ok (1 already so)\n"), "{ran:?}");
+    assert!(ran.stdout.contains("already running"), "{ran:?}");
+    assert!(
+        ran.stdout.ends_with("1 ok (1 already running)\n"),
+        "{ran:?}"
+    );
     let ran = run(
         &server,
         &["start", "web/nginx", "--host", "10.0.0.1", "--strict"],
@@ -305,7 +309,7 @@ fn an_interrupt_leaves_the_task_and_says_so() {
         assert_eq!(
             ran.stderr,
             format!(
-                "error: interrupted; {ID} goes on\n  it is not cancelled; see how it ends with: muster task {ID}\n"
+                "error: interrupted; {ID} continues\n  it is not cancelled; see how it ends with: muster task {ID}\n"
             )
         );
     }
@@ -328,7 +332,7 @@ fn an_interrupt_while_results_are_read_ends_the_command() {
         .run_until(|| polls.recv().unwrap());
     drop(go_on);
     assert_eq!(ran.code, 130, "{ran:?}");
-    assert!(!ran.stderr.contains("goes on"), "the task ended: {ran:?}");
+    assert!(!ran.stderr.contains("continues"), "the task ended: {ran:?}");
 }
 
 #[test]
@@ -420,11 +424,13 @@ fn a_task_is_followed_by_its_id() {
     );
     let list = FakeServer::answering(
         200,
-        json!({"tasks": [{"id": ID, "created_at": 1, "app": "a", "user": "u", "targets": 10, "ended": 9, "ok": 8}]}),
+        json!({"tasks": [{"id": ID, "created_at": 1, "app": "a", "user": "u", "targets": 10, "ended": 9, "ok": 8,
+            "op": "stop", "process": "web/nginx", "processes": 1}]}),
     );
     let ran = run(&list, &["task", "list"]);
     assert!(
-        ran.stdout.contains("running       10   8       1  u     a"),
+        ran.stdout
+            .contains("stop  web/nginx  running       10   8       1  u (a)"),
         "{}",
         ran.stdout
     );

@@ -82,6 +82,106 @@ fn flags_become_a_whole_registration() {
 }
 
 #[test]
+fn environment_limits_and_units_are_flags() {
+    let server = accepting();
+    let ran = muster(&[
+        "register",
+        "web/nginx",
+        "--start",
+        "./nginx",
+        "--env",
+        "PORT=80",
+        "-e",
+        "MODE=a=b",
+        "--env-file",
+        "env",
+        "--memory-max",
+        "100M",
+        "--cpu-max",
+        "50",
+        "--pids-max",
+        "64",
+        "--nofile",
+        "65536",
+        "--nproc",
+        "100",
+        "--core",
+        "0",
+        "--nice",
+        "-5",
+        "--umask",
+        "027",
+        "--log",
+        "/var/log/n.log",
+        "--log-max-bytes",
+        "1.5G",
+        "--log-keep",
+        "3",
+        "--net-max",
+        "10M",
+        "--health",
+        "./check",
+        "--start-check",
+        "500s",
+        "--op-timeout",
+        "2m",
+        "--interval",
+        "7",
+    ])
+    .file(
+        "env",
+        "# of the shop\n\nexport NAME=\"a b\"\nPORT=1\nQUOTE='x'\nEMPTY=\n",
+    )
+    .in_home()
+    .to(&server.url)
+    .run();
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let asked = server.asked();
+    let spec = &asked.last().unwrap().body["spec"];
+    assert_eq!(
+        spec["runtime"],
+        json!({
+            "env": {"PORT": "80", "MODE": "a=b", "NAME": "a b", "QUOTE": "x", "EMPTY": ""},
+            "memory_max": 100 << 20, "cpu_max": 50.0, "pids_max": 64, "nofile": 65_536, "nproc": 100, "core": 0,
+            "nice": -5, "umask": "027", "log_max_bytes": 3_u64 << 29, "log_keep": 3, "net_max": 10 << 20,
+        })
+    );
+    assert_eq!(spec["identity"]["log_path"], "/var/log/n.log");
+    assert_eq!(spec["control"]["health_cmd"], "./check");
+    let policy = &spec["monitor_policy"];
+    assert_eq!(policy["start_check_secs"], 500);
+    assert_eq!(policy["op_timeout"], 120);
+    assert_eq!(policy["start_interval"], 7);
+}
+
+#[test]
+fn a_file_may_use_units_and_errors_name_its_field() {
+    let server = accepting();
+    let file = "[control]\nstart_cmd = 'x'\n[identity]\nuser = 'root'\nsetup_path = '/x'\n[monitor_policy]\nop_timeout = '5m'\n";
+    let ran = muster(&["register", "a/b", "--file", "d.toml"])
+        .file("d.toml", &format!("{file}[runtime]\nmemory_max = '64M'\n"))
+        .in_home()
+        .to(&server.url)
+        .run();
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let asked = server.asked();
+    let spec = &asked.last().unwrap().body["spec"];
+    assert_eq!(spec["runtime"]["memory_max"], 64 << 20);
+    assert_eq!(spec["monitor_policy"]["op_timeout"], 300);
+    let ran = muster(&["register", "a/b", "--file", "d.toml"])
+        .file("d.toml", &format!("{file}[runtime]\nmemory_max = 'lots'\n"))
+        .in_home()
+        .to(&server.url)
+        .run();
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(
+        ran.stderr
+            .contains("spec.runtime.memory_max: \"lots\" is no size"),
+        "{ran:?}"
+    );
+}
+
+#[test]
 fn the_only_host_and_the_current_directory_are_the_defaults() {
     let server = accepting();
     let command = muster(&["register", "demo/sleeper", "--start", "sleep 1000"]).in_home();
@@ -132,7 +232,7 @@ fn a_file_and_flags_on_top_of_it() {
         [identity]\nsetup_path = '/opt/nginx'\nuser = 'root'\n[control]\nstart_cmd = './nginx'\n[resource]\ncpu = 5\n";
     let ran = muster(&[
         "register",
-        "-f",
+        "--file",
         "nginx.toml",
         "--cpu",
         "50",
@@ -158,7 +258,7 @@ fn a_umask_reaches_the_server_as_it_was_written() {
     let server = accepting();
     let file = "hosts = ['10.0.0.1']\n[identity]\nsetup_path = '/opt/nginx'\nuser = 'root'\n\
         [control]\nstart_cmd = './nginx'\n[runtime]\numask = '027'\n";
-    let ran = muster(&["register", "web/nginx", "-f", "nginx.toml"])
+    let ran = muster(&["register", "web/nginx", "--file", "nginx.toml"])
         .in_home()
         .file("nginx.toml", file)
         .to(&server.url)
@@ -188,7 +288,7 @@ fn the_documented_gse_body_is_accepted() {
             "configmap": [{"path": "", "md5": ""}],
         },
     });
-    let ran = muster(&["register", "-f", "-"])
+    let ran = muster(&["register", "--file", "-"])
         .stdin(&body.to_string())
         .to(&server.url)
         .run();
@@ -234,18 +334,18 @@ fn bad_input_is_refused_before_any_request() {
         ),
         (
             &["register", "a/b", "--start", "x", "--host", "10.0.0"],
-            "\"10.0.0\" is no host",
+            "\"10.0.0\" is not a host",
         ),
         (
             &["register", "a/b", "--start", "x", "--host", "@none.txt"],
             "@none.txt: cannot be read",
         ),
         (
-            &["register", "a/b", "-f", "none.toml"],
+            &["register", "a/b", "--file", "none.toml"],
             "none.toml: cannot be read",
         ),
         (
-            &["register", "a/b", "-f", "x.toml"],
+            &["register", "a/b", "--file", "x.toml"],
             "spec.control.start: is unknown",
         ),
         (&["update", "a/b"], "nothing to change"),
@@ -322,6 +422,45 @@ fn an_update_by_flags_changes_only_those() {
     assert_eq!(body["spec"]["monitor_policy"]["op_timeout"], 7);
     assert_eq!(body["labels"], json!({"a": "b"}));
     assert_eq!(body["hosts"], json!(["0:10.0.0.1"]));
+}
+
+#[test]
+fn an_update_adds_and_removes_variables_and_labels() {
+    let server = FakeServer::new(|asked| match asked.line.split(' ').next().unwrap() {
+        "PUT" => ok(json!({"results": [{"host": "0:10.0.0.1", "code": 0, "message": "success"}]})),
+        _ if asked.line.contains('?') => {
+            ok(json!({"count": 1, "processes": [{"host": "0:10.0.0.1"}]}))
+        }
+        _ => ok(
+            json!({"count": 1, "processes": [{"host": "0:10.0.0.1"}], "definitions": [{"hosts": 1,
+            "labels": {"a": "b", "tier": "front"}, "spec": {
+                "identity": {"proc_name": "nginx", "setup_path": "/opt/nginx", "pid_path": "/run/n.pid", "user": "root"},
+                "control": {"start_cmd": "./n"}, "runtime": {"env": {"A": "1", "B": "2"}, "nofile": 10}}}]}),
+        ),
+    });
+    let ran = muster(&[
+        "update",
+        "web/nginx",
+        "--all",
+        "--env",
+        "A=3",
+        "--unset-env",
+        "B",
+        "--unset-label",
+        "tier",
+        "--label",
+        "c=d",
+    ])
+    .to(&server.url)
+    .run();
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let asked = server.asked();
+    let body = &asked.last().unwrap().body;
+    assert_eq!(
+        body["spec"]["runtime"],
+        json!({"env": {"A": "3"}, "nofile": 10})
+    );
+    assert_eq!(body["labels"], json!({"a": "b", "c": "d"}));
 }
 
 /// A server on which `web/nginx` is registered on `0:10.0.0.1`, or on no host, and which unregisters everything.

@@ -1,6 +1,8 @@
 //! Output on a terminal: control characters in foreign text are escaped. Each test has a terminal of its own.
 
+use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::json;
 
@@ -12,13 +14,18 @@ const HOSTILE: &str = "one\u{1b}]0;owned\u{7}\u{1b}[2J\rtwo\u{202e}x\u{9b}31m";
 fn on_terminal(url: &str, args: &str) -> String {
     let home = tempfile::tempdir().unwrap();
     let command = format!("stty -opost; {} {args}", env!("CARGO_BIN_EXE_muster"));
+    terminal(url, home.path(), &command)
+}
+
+/// What a shell command writes to its terminal.
+fn terminal(url: &str, home: &Path, command: &str) -> String {
     let output = Command::new("script")
-        .args(["--quiet", "--return", "--command", &command, "/dev/null"])
+        .args(["--quiet", "--return", "--command", command, "/dev/null"])
         .env_clear()
         .env("PATH", std::env::var_os("PATH").unwrap_or_default())
         .env("SHELL", "/bin/sh")
-        .env("HOME", home.path())
-        .env("MUSTER_DATA", home.path())
+        .env("HOME", home)
+        .env("MUSTER_DATA", home)
         .env("MUSTER_URL", url)
         .env("MUSTER_APP_CODE", "test")
         .env("MUSTER_APP_SECRET", "hush")
@@ -55,6 +62,48 @@ fn logs_on_a_terminal_are_escaped() {
     assert_eq!(
         shown,
         "one^[]0;owned^G^[[2J^Mtwo\\u{202e}x\\u{9b}31m\nthree\n"
+    );
+}
+
+#[test]
+fn a_watched_table_is_redrawn_in_place_and_cut_to_the_height() {
+    // The first change makes it read again; the refusal of that ends it.
+    let n_reads = AtomicUsize::new(0);
+    let server = FakeServer::new(move |asked| {
+        if asked.line.contains("/watch") {
+            return Response {
+                status: 200,
+                headers: "Content-Type: text/event-stream\r\n".into(),
+                body: "event: status\ndata: {}\n\n".into(),
+            };
+        }
+        if n_reads.fetch_add(1, Ordering::Relaxed) > 0 {
+            return status(
+                403,
+                json!({"error": {"code": "forbidden", "message": "no more"}}),
+            );
+        }
+        let row = |n: usize| json!({"namespace": "web", "name": format!("p{n}"), "host": "0:10.0.0.1", "state": "running"});
+        let rows: Vec<_> = (0..30).map(row).collect();
+        ok(json!({"count": 30, "start": 0, "processes": rows}))
+    });
+    let home = tempfile::tempdir().unwrap();
+    let command = format!(
+        "stty -opost rows 10 cols 100; {} ps -w",
+        env!("CARGO_BIN_EXE_muster")
+    );
+    let shown = terminal(&server.url, home.path(), &command);
+    let drawn = shown.split("\u{1b}[H").nth(1).unwrap();
+    assert_eq!(drawn.matches("\u{1b}[K").count(), 9, "{drawn:?}");
+    assert!(
+        drawn.starts_with("30 processes: 30 running   "),
+        "{drawn:?}"
+    );
+    assert!(drawn.contains("web/p5"), "{drawn:?}");
+    assert!(!drawn.contains("web/p6"), "{drawn:?}");
+    assert!(
+        drawn.contains("… and 24 more rows\u{1b}[K\n\u{1b}[J"),
+        "{drawn:?}"
     );
 }
 

@@ -168,8 +168,9 @@ fn the_processes_of_a_business_are_filtered_by_the_server() {
         "10.0.0.1_*",
         "--env",
         "formal",
-        "--status",
-        "running,stopped",
+        "--state",
+        "failed,unregistered",
+        "--pending",
         "--managed",
         "--host",
         "3:10.0.0.1",
@@ -189,7 +190,7 @@ fn the_processes_of_a_business_are_filtered_by_the_server() {
         server.lines(),
         [
             "GET /api/v1/processes/view?business=2&env=formal&expr=zone-%5B1-3%5D.%2A.10%5C.0%5C.0%5C.1_%2A.%2A.%2A\
-             &status=running%2Cstopped&managed=true&ip=10.0.0.1&cloud=3&order=module%2C-id&search=10.0\
+             &state=failed%2Cunregistered&restart_needed=true&managed=true&ip=10.0.0.1&cloud=3&order=module%2C-id&search=10.0\
              &start=50&limit=1"
         ]
     );

@@ -157,7 +157,7 @@ fn a_process_outlives_up() {
     assert!(
         up.fine(&["start", "demo/sleeper"])
             .stdout
-            .contains("already so (828)")
+            .contains("already running")
     );
     assert_eq!(up.run(&["start", "demo/sleeper", "--strict"]).code, 1);
     assert!(
@@ -171,7 +171,7 @@ fn a_process_outlives_up() {
     assert_ne!(restarted, pid);
 
     let said = up.interrupt();
-    assert!(said.contains("1 process goes on running"), "{said}");
+    assert!(said.contains("1 process keeps running"), "{said}");
     assert!(is_alive(restarted));
 
     // The same data again: it goes on where it was.
@@ -187,7 +187,7 @@ fn a_process_outlives_up() {
     assert!(
         up.fine(&["stop", "demo/sleeper"])
             .stdout
-            .contains("already so (829)")
+            .contains("already stopped")
     );
     up.fine(&["unregister", "demo/sleeper", "--all", "--yes"]);
     up.fine(&["unregister", "demo/sleeper", "--yes"]);

@@ -38,7 +38,7 @@ fn changes_are_sentences_for_people() {
          22:13:21  event   web/nginx on 0:10.0.0.1: process_exit: exited with code 3\n"
     );
     assert_eq!(ran.code, 3, "{ran:?}");
-    assert!(ran.stderr.contains("the connection ended"), "{ran:?}");
+    assert!(ran.stderr.contains("the connection was lost"), "{ran:?}");
     assert_eq!(
         server.lines()[0],
         "GET /api/v1/watch?namespace=web&kinds=status%2Cagent"

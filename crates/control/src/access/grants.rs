@@ -183,7 +183,7 @@ fn without(grants: &[Grant], revoked: &RevokedGrants) -> Result<Vec<Grant>, Cont
     match found {
         true => Ok(left),
         false => Err(ControlError::NotFound(format!(
-            "there is no such grant to take back; there is: {}",
+            "there is no such grant to revoke; granted is: {}",
             describe_grants(grants)
         ))),
     }

@@ -18,6 +18,8 @@ pub struct FirstKeys {
     pub app_code: Option<String>,
     pub app_secret: Option<String>,
     pub join_token: Option<String>,
+    /// Whether that app may name its user.
+    pub is_app_trusted: Option<bool>,
 }
 
 impl std::fmt::Debug for FirstKeys {
@@ -59,6 +61,7 @@ impl Access {
                 ..fixed.clone()
             };
             let existing = world.accounts.apps.get(&code);
+            keys.is_app_trusted = existing.map(|app| app.trusted);
             let secret = match (&fixed.app_secret, existing) {
                 (Some(secret), Some(app)) if secrets::verify(&app.secret, secret) => None,
                 (Some(secret), _) => Some(secret.clone()),
@@ -81,6 +84,7 @@ impl Access {
                     },
                 });
                 keys.app_secret = Some(secret);
+                keys.is_app_trusted = Some(existing.is_none_or(|app| app.trusted));
             }
             let known = |token: &str| {
                 let hash = secrets::sha256(token);

@@ -48,12 +48,9 @@ impl Access {
             return Err(ControlError::Busy(message));
         };
         if !self.is_password_of(name, password).await {
-            let message = "the user is unknown or the password is wrong".to_owned();
-            self.note_refusal(person(name, from), "login.failed", name, message.clone());
-            return Err(ControlError::Unauthenticated {
-                fault: CredentialFault::User,
-                message,
-            });
+            let fault = CredentialFault::Password;
+            self.note_refusal(person(name, from), "login.failed", name, fault.to_string());
+            return Err(ControlError::Unauthenticated(fault));
         }
         self.attempts.succeeded(name, from);
         self.begin_login(name, from).await

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use model::change::{Changes, EventRow, HostId, OutcomeRow, ProcessId, ProcessRow, Revision};
 use model::operation::OutcomeSubject;
-use model::{Code, Flag, FullName, Host, OpId, Outcome};
+use model::{Code, Flag, FullName, Host, OpId, Outcome, UnixMillis};
 use tokio::sync::{mpsc, watch};
 
 use super::operate::{subject_of, subject_of_probe};
@@ -125,7 +125,7 @@ impl Operations {
                         *task = Some(known);
                     }
                 }
-                Ok((plan(world, &batch, &tasks), world.revision))
+                Ok((plan(world, &batch, &tasks, core.now()), world.revision))
             })
             .await
     }
@@ -186,6 +186,7 @@ fn plan(
     world: &World<'_>,
     batch: &[Record],
     tasks: &HashMap<model::TaskId, Option<Arc<Task>>>,
+    now: UnixMillis,
 ) -> Changes {
     let mut changes = Changes::default();
     let mut ended: HashMap<OpId, Code> = HashMap::new();
@@ -204,8 +205,8 @@ fn plan(
             } => {
                 let name = world.fleet.name_id(process);
                 if let Some(row) = name.and_then(|name| world.fleet.process(*host, name)) {
-                    let now = processes.entry(row.id()).or_insert_with(|| row.to_change());
-                    (now.flag, now.managed) = (*flag, *managed);
+                    let next = processes.entry(row.id()).or_insert_with(|| row.to_change());
+                    (next.flag, next.managed) = (*flag, *managed);
                 }
                 continue;
             }
@@ -251,20 +252,21 @@ fn plan(
         changes.outcomes.push(OutcomeRow {
             op_id: op,
             outcome: Outcome {
+                took_ms: Some(now.millis_since(task.row.created_at).max(0) as u64),
                 subject,
                 ..outcome.clone()
             },
         });
         if let Some(row) = row {
-            let now = processes.entry(row.id()).or_insert_with(|| row.to_change());
+            let next = processes.entry(row.id()).or_insert_with(|| row.to_change());
             // The agent reports its flags before the result that changed them. A result that waited may be older than
             // the last report, and must not overwrite it.
             let (flag, managed) = match row.held() {
                 Some((flag, managed)) => (Some(flag), Some(managed)),
                 None => (outcome.flag, outcome.managed),
             };
-            now.flag = flag.unwrap_or(now.flag);
-            now.managed = managed.unwrap_or(now.managed);
+            next.flag = flag.unwrap_or(next.flag);
+            next.managed = managed.unwrap_or(next.managed);
         }
     }
     let moved = processes.into_values().filter(|now| {

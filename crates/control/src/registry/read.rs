@@ -30,6 +30,14 @@ impl<'a> Statuses<'a> {
     }
 }
 
+/// Names that begin with a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcessNames {
+    /// `namespace/name` of processes.
+    pub names: Vec<String>,
+    pub namespaces: Vec<String>,
+}
+
 /// The process groups of one namespace, by host.
 #[derive(Debug)]
 pub struct Groups<'a> {
@@ -95,6 +103,32 @@ impl Registry {
                 "process {name} is not registered"
             ))),
         }
+    }
+
+    /// The first names of processes that begin with a text, each once for all its hosts, and the namespaces that do.
+    pub fn names(&self, caller: &Caller, prefix: &str, limit: usize) -> ProcessNames {
+        let visible = caller.visible_namespaces();
+        let is_visible =
+            |namespace: &Namespace| visible.as_ref().is_none_or(|all| all.contains(namespace));
+        let fleet = self.core.fleet();
+        let mut names: Vec<String> = fleet
+            .names_in_use()
+            .filter(|name| is_visible(&name.namespace))
+            .map(FullName::to_string)
+            .filter(|name| name.starts_with(prefix))
+            .collect();
+        names.sort_unstable();
+        names.truncate(limit);
+        let mut namespaces: Vec<String> = fleet
+            .namespaces()
+            .map(|(namespace, _)| namespace)
+            .filter(|namespace| is_visible(namespace))
+            .map(Namespace::to_string)
+            .filter(|namespace| namespace.starts_with(prefix))
+            .collect();
+        namespaces.sort_unstable();
+        namespaces.truncate(limit);
+        ProcessNames { names, namespaces }
     }
 
     /// Every host where a process is registered, for callers that name them all.

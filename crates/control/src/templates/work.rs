@@ -313,7 +313,8 @@ fn of_host(error: ControlError, path: &str) -> Failure {
         | ControlError::Declined(_)
         | ControlError::Forbidden(_)
         | ControlError::ForbiddenToUser(_)
-        | ControlError::Unauthenticated { .. }
+        | ControlError::Unauthenticated(_)
+        | ControlError::JoinTokenRefused(_)
         | ControlError::NoSuchTask(_)
         | ControlError::Conflict(_)
         | ControlError::HostInUse(_)

@@ -131,14 +131,8 @@ fn overview(fleet: &Fleet, business: BusinessId) -> Overview {
             .is_some_and(|(on_it, all)| !on_it.is_disjoint(all))
     });
     let running = ViewFilter {
-        business,
-        selection: Selection::Scope(Scope::default()),
-        clouds: None,
         statuses: Some(vec![ProcessStatus::Running]),
-        is_auto: None,
-        ips: None,
-        searches: Vec::new(),
-        ordering: Vec::new(),
+        ..ViewFilter::new(business, Selection::Scope(Scope::default()))
     };
     Overview {
         n_sets: sets.len(),

@@ -61,9 +61,46 @@ async fn fault(rig: &Rig, credentials: Credentials) -> CredentialFault {
         .authenticate(&credentials, None, "r1")
         .unwrap_err()
     {
-        ControlError::Unauthenticated { fault, .. } => fault,
+        ControlError::Unauthenticated(fault) => fault,
         other => panic!("{other}"),
     }
+}
+
+#[tokio::test]
+async fn an_app_may_call_without_a_user_where_the_dialect_allows_it() {
+    let rig = Rig::new().await;
+    let secret = Some("secret-1".to_owned());
+    let access = rig.control.access();
+    let created = access.create_app(
+        &rig.caller,
+        "plain",
+        secret,
+        vec![operator("mine")],
+        false,
+        0,
+    );
+    created.await.unwrap();
+    let alone = Credentials {
+        app_alone: true,
+        ..app("plain", "secret-1")
+    };
+    let caller = access.authenticate(&alone, None, "").unwrap();
+    assert_eq!((caller.app.as_str(), caller.user.as_str()), ("plain", ""));
+    assert!(caller.may(Permission::Operate, &namespace("mine")));
+    let refused = access.check(&caller, Permission::View, &namespace("other"));
+    assert_eq!(
+        refused.unwrap_err().to_string(),
+        "app plain lacks role viewer in namespace other"
+    );
+    let identity = access.identity(&caller, &alone);
+    assert_eq!(identity.app.unwrap().code, "plain");
+    assert!(identity.user.is_none());
+    // A wrong login is not ignored because the app alone would do.
+    let wrong_login = Credentials {
+        token: Some("stale".into()),
+        ..alone
+    };
+    assert_eq!(fault(&rig, wrong_login).await, CredentialFault::Login);
 }
 
 #[tokio::test]
@@ -95,30 +132,25 @@ async fn each_fault_of_credentials_has_its_own_error() {
         .await
         .unwrap();
 
-    assert_eq!(
-        fault(&rig, Credentials::default()).await,
-        CredentialFault::Credentials
-    );
-    assert_eq!(
-        fault(&rig, app("plain", "")).await,
-        CredentialFault::Credentials
-    );
-    assert_eq!(
-        fault(&rig, app("nobody", "secret-1")).await,
-        CredentialFault::App
-    );
-    assert_eq!(
-        fault(&rig, app("plain", "secret-2")).await,
-        CredentialFault::App
-    );
-    assert_eq!(
-        fault(&rig, app("plain", "secret-1")).await,
-        CredentialFault::User
-    );
-    assert_eq!(
-        fault(&rig, named(app("plain", "secret-1"), "admin")).await,
-        CredentialFault::User
-    );
+    for (credentials, expected) in [
+        (Credentials::default(), CredentialFault::NoApp),
+        (app("plain", ""), CredentialFault::NoSecret),
+        (
+            app("nobody", "secret-1"),
+            CredentialFault::App("nobody".into()),
+        ),
+        (
+            app("plain", "secret-2"),
+            CredentialFault::App("plain".into()),
+        ),
+        (app("plain", "secret-1"), CredentialFault::NoUser),
+        (
+            named(app("plain", "secret-1"), "admin"),
+            CredentialFault::NotTrusted("plain".into()),
+        ),
+    ] {
+        assert_eq!(fault(&rig, credentials).await, expected);
+    }
 
     let caller = rig
         .control
@@ -176,7 +208,7 @@ async fn each_fault_of_credentials_has_its_own_error() {
     assert!(!caller.may(Permission::Manage, AccessArea::Everything));
 
     rig.advance(Duration::from_secs(25 * 3600));
-    assert_eq!(fault(&rig, with_login).await, CredentialFault::User);
+    assert_eq!(fault(&rig, with_login).await, CredentialFault::Login);
 }
 
 #[tokio::test]
@@ -217,7 +249,7 @@ async fn a_logout_and_a_deleted_user_end_their_logins() {
         "ada"
     );
     rig.control.access().logout(&first, None).await.unwrap();
-    assert_eq!(fault(&rig, login(&first)).await, CredentialFault::User);
+    assert_eq!(fault(&rig, login(&first)).await, CredentialFault::Login);
     assert!(
         rig.control
             .access()
@@ -229,7 +261,7 @@ async fn a_logout_and_a_deleted_user_end_their_logins() {
         .delete_user(&rig.caller, "ada")
         .await
         .unwrap();
-    assert_eq!(fault(&rig, login(&second)).await, CredentialFault::User);
+    assert_eq!(fault(&rig, login(&second)).await, CredentialFault::Login);
 }
 
 #[tokio::test]
@@ -308,7 +340,7 @@ async fn the_first_keys_are_created_once_and_configured_values_win() {
     );
     assert_eq!(
         fault(&rig, named(app("muster", &secret), "x")).await,
-        CredentialFault::App
+        CredentialFault::App("muster".into())
     );
 }
 

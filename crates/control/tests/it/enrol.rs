@@ -85,7 +85,7 @@ async fn a_replacing_token_replaces_a_connected_agent() {
         .enrol(&token, host(), None, None)
         .await;
     joined.unwrap();
-    assert!(bye(&old).await.contains("replaces"));
+    assert!(bye(&old).await.contains("certificate replaced"));
     let new = rig.connect(host(), 0);
     drop(old);
     assert!(
@@ -175,5 +175,5 @@ async fn an_agent_of_another_replica_is_not_replaced() {
         .enrol(&token, host(), None, None)
         .await;
     joined.unwrap();
-    assert!(bye(&agent).await.contains("replaces"));
+    assert!(bye(&agent).await.contains("certificate replaced"));
 }

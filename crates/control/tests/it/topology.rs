@@ -90,16 +90,7 @@ async fn import(rig: &Rig, facts: BusinessFacts) -> Difference {
 }
 
 fn everything() -> ViewFilter {
-    ViewFilter {
-        business: BUSINESS,
-        selection: Selection::Scope(Scope::default()),
-        clouds: None,
-        statuses: None,
-        is_auto: None,
-        ips: None,
-        searches: Vec::new(),
-        ordering: Vec::new(),
-    }
+    ViewFilter::new(BUSINESS, Selection::Scope(Scope::default()))
 }
 
 /// Every instance as `host name start_cmd`, by process and instance.

@@ -4,7 +4,7 @@ use std::cmp::Ordering as Compared;
 use std::net::IpAddr;
 
 use hashbrown::HashMap;
-use model::scope::{SortKey, SortOrder, ViewFilter};
+use model::scope::{SortKey, SortOrder, StateFilter, ViewFilter};
 use model::topology::{BkProcessId, ModuleId};
 use roaring::RoaringBitmap;
 
@@ -20,7 +20,7 @@ pub struct ViewPage<'a> {
 
 impl Fleet {
     pub fn view_page(&self, filter: &ViewFilter, start: u64, limit: usize) -> ViewPage<'_> {
-        let ids = self.view.matching(filter);
+        let ids = self.with_instances(self.view.matching(filter), filter);
         let page = match filter.ordering.as_slice() {
             [] => in_order(&ids, start, limit),
             ordering => self.view.sorted(&ids, ordering, start, limit),
@@ -29,6 +29,30 @@ impl Fleet {
             count: ids.len(),
             rows: self.view_rows(page),
         }
+    }
+
+    /// Keeps processes that have an instance as the filter wants it.
+    fn with_instances(&self, ids: RoaringBitmap, filter: &ViewFilter) -> RoaringBitmap {
+        if filter.states.is_none() && filter.restart_needed.is_none() {
+            return ids;
+        }
+        scan::filtered(&ids, || {
+            |id| {
+                let rows = || {
+                    let instances = self.instances_of(BkProcessId(id));
+                    instances.filter_map(|id| self.row(id))
+                };
+                let in_state = |wanted: &StateFilter| {
+                    rows().any(|row| wanted.states.contains(&row.process_state()))
+                        || (wanted.unregistered && self.view.unregistered.contains(id))
+                };
+                let is_pending = || rows().any(|row| row.restart_needed());
+                filter.states.as_ref().is_none_or(in_state)
+                    && filter
+                        .restart_needed
+                        .is_none_or(|wanted| wanted == is_pending())
+            }
+        })
     }
 
     /// Several rows at once: shared lookups are done once.

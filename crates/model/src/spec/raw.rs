@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 pub use keys::{SECTIONS, check_keys};
 
 use super::runtime::RawRuntime;
-use super::{AutoType, Commands, ConfigFile, Identity, Limits, Policy, Probe, Spec, WarnReport};
+use super::{
+    AutoType, Commands, ConfigFile, Identity, Limits, Policy, Probe, Spec, WarnReport, crontab,
+};
 use crate::group::RawProcessGroup;
 use crate::{Invalid, lenient};
 
@@ -245,7 +247,10 @@ impl RawPolicy {
             .map(|rule| rule.trim().to_owned())
             .find(|rule| !rule.is_empty())
             .unwrap_or_default();
-        check_crontab(auto_type, &crontab_rule)?;
+        // Only periodic processes use the rule; it is optional.
+        if auto_type == AutoType::Periodic && !crontab_rule.is_empty() {
+            crontab::check(&crontab_rule)?;
+        }
         Ok(Policy {
             auto_type,
             start_check_secs: number("start_check_secs", self.start_check_secs)?
@@ -263,26 +268,6 @@ impl RawPolicy {
                 .unwrap_or(defaults.op_timeout),
         })
     }
-}
-
-/// Only periodic processes use the rule. It is optional and must match at least one point in time.
-fn check_crontab(auto_type: AutoType, rule: &str) -> Result<(), Invalid> {
-    const FIELD: &str = "crontab_rule";
-    if auto_type != AutoType::Periodic || rule.is_empty() {
-        return Ok(());
-    }
-    ensure!(
-        rule.starts_with('@') || rule.split_whitespace().count() == 5,
-        FIELD,
-        "must have five fields: minute hour day month weekday"
-    );
-    let cron = croner::parser::CronParser::new()
-        .parse(rule)
-        .map_err(|error| Invalid::new(FIELD, format!("is no crontab rule: {error}")))?;
-    // The search may start at any day: a rule without a match in the following years never matches.
-    let next = cron.find_next_occurrence(&chrono::DateTime::UNIX_EPOCH, false);
-    ensure!(next.is_ok(), FIELD, "names a time that never comes");
-    Ok(())
 }
 
 fn complete_configmap(entries: Vec<Option<RawConfigFile>>) -> Result<Vec<ConfigFile>, Invalid> {

@@ -19,9 +19,7 @@ pub(super) fn read(
     let until = UnixMillis::from_secs(validity.not_after.timestamp());
     if until < now {
         return Some(Err(Refused {
-            reason: format!(
-                "the certificate of host {host} has expired: start the agent with a join token"
-            ),
+            reason: format!("certificate of host {host} expired"),
             permanent: true,
             rejoin: true,
         }));

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use control::FirstKeys;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use wire::enrol::JoinToken;
@@ -31,6 +32,9 @@ struct CliFile {
     url: String,
     app_code: String,
     app_secret: String,
+    /// Whether the app may name its user; the CLI asks the server if it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    trusted: Option<bool>,
     /// The root certificates for an https:// server: the server's own certificate, unless an operator names another file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ca: Option<String>,
@@ -93,8 +97,7 @@ impl DataDir {
     pub(super) fn remember_cli(
         &self,
         http: &HttpListener,
-        app_code: Option<&str>,
-        app_secret: Option<&str>,
+        keys: &FirstKeys,
     ) -> Result<(), BootError> {
         let before = std::fs::read_to_string(self.path.join(CLI)).unwrap_or_default();
         let mut file: CliFile = toml::from_str(&before).unwrap_or_default();
@@ -102,9 +105,13 @@ impl DataDir {
         if let Some(ca) = http.certificate_file() {
             file.ca.get_or_insert_with(|| ca.display().to_string());
         }
-        if let (Some(code), Some(secret)) = (app_code, app_secret) {
-            (file.app_code, file.app_secret) = (code.to_owned(), secret.to_owned());
+        if let (Some(code), Some(secret)) = (&keys.app_code, &keys.app_secret) {
+            (file.app_code, file.app_secret) = (code.clone(), secret.clone());
         }
+        file.trusted = match keys.app_code.as_ref() == Some(&file.app_code) {
+            true => keys.is_app_trusted,
+            false => None,
+        };
         if file.app_secret.is_empty() {
             tracing::warn!(
                 "the local CLI has no credentials: set MUSTER_APP_CODE and MUSTER_APP_SECRET once to give it some"

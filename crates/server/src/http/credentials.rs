@@ -38,6 +38,7 @@ impl From<CredentialFields> for Credentials {
             app_secret: fields.bk_app_secret.into_text(),
             token: fields.bk_token.into_text(),
             username: fields.bk_username.into_text(),
+            app_alone: false,
         }
     }
 }
@@ -102,9 +103,12 @@ pub(crate) fn authenticate(
         .map_err(AuthenticationError::Refused)
 }
 
-/// The credentials of a native request: in headers, the query of a GET, the cookie of a login.
+/// The credentials of a native request: in headers, the query of a GET, the cookie of a login. An app needs no user here.
 pub(crate) fn native(http: &HttpState, parts: &Parts) -> Result<Credentials, AuthenticationError> {
-    let mut credentials = outside_body(parts).map_err(AuthenticationError::Unreadable)?;
+    let mut credentials = Credentials {
+        app_alone: true,
+        ..outside_body(parts).map_err(AuthenticationError::Unreadable)?
+    };
     if credentials.token.is_none() {
         credentials.token = session_cookie(parts);
         if credentials.token.is_some() {
@@ -186,6 +190,7 @@ pub(crate) fn or(first: Credentials, second: Credentials) -> Credentials {
         app_secret: first.app_secret.or(second.app_secret),
         token: first.token.or(second.token),
         username: first.username.or(second.username),
+        app_alone: false,
     }
 }
 
@@ -222,6 +227,7 @@ fn of_headers(headers: &HeaderMap) -> Credentials {
         app_secret: text(headers, "x-bkapi-app-secret"),
         token: bearer(headers),
         username: text(headers, "x-bkapi-user-name"),
+        app_alone: false,
     }
 }
 
@@ -240,6 +246,7 @@ fn of_query(parts: &Parts) -> Credentials {
         app_secret: find("bk_app_secret"),
         token: find("bk_token"),
         username: find("bk_username"),
+        app_alone: false,
     }
 }
 

@@ -6,9 +6,9 @@ use axum::body::Body;
 use axum::http::request::Parts;
 use axum::http::{Method, header};
 use axum::response::{IntoResponse, Response};
-use control::{ControlError, CredentialFault};
+use control::{ControlError, CredentialFault, MissingRole};
 use model::Invalid;
-use model::access::Caller;
+use model::access::{Caller, Permission};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -167,11 +167,15 @@ impl From<ControlError> for Refusal {
             ControlError::Invalid(_) => Invalid,
             ControlError::Forbidden(_) => Fixed(APP_NOT_ALLOWED),
             ControlError::ForbiddenToUser(_) => Fixed(USER_NOT_ALLOWED),
-            ControlError::Unauthenticated { fault, .. } => Fixed(match fault {
-                CredentialFault::Credentials => ARGUMENT_MISSING,
-                CredentialFault::App => APP_NOT_ALLOWED,
-                CredentialFault::User => USER_NOT_AUTHENTICATED,
+            ControlError::Unauthenticated(fault) => Fixed(match fault {
+                CredentialFault::NoApp | CredentialFault::NoSecret => ARGUMENT_MISSING,
+                CredentialFault::App(_) => APP_NOT_ALLOWED,
+                CredentialFault::Login
+                | CredentialFault::NotTrusted(_)
+                | CredentialFault::NoUser
+                | CredentialFault::Password => USER_NOT_AUTHENTICATED,
             }),
+            ControlError::JoinTokenRefused(_) => Fixed(ARGUMENT_MISSING),
             ControlError::NoSuchTask(_) => Fixed(NO_SUCH_ENDPOINT),
             ControlError::NotFound(_) => NotFound,
             ControlError::Conflict(_) | ControlError::HostInUse(_) | ControlError::Declined(_) => {
@@ -184,10 +188,47 @@ impl From<ControlError> for Refusal {
                 Fixed(UNAVAILABLE)
             }
         };
-        Self {
-            code,
-            message: error.to_string(),
+        let message = match &error {
+            ControlError::Forbidden(missing) | ControlError::ForbiddenToUser(missing) => {
+                missing_role(missing)
+            }
+            ControlError::Unauthenticated(fault) => credential_fault(fault),
+            error => error.to_string(),
+        };
+        Self { code, message }
+    }
+}
+
+/// The text of a refusal in these dialects, which their clients know.
+fn missing_role(missing: &MissingRole) -> String {
+    let area = missing.area.as_area();
+    let what = match missing.permission {
+        Permission::View => format!("see {area}"),
+        Permission::Operate => format!("operate {area}"),
+        Permission::Manage => "manage apps, users, tokens, webhooks and hosts".to_owned(),
+    };
+    let (who, name) = match missing.is_of_app() {
+        true => ("app", &missing.app),
+        false => ("user", &missing.user),
+    };
+    let (name, role) = (name.as_deref().unwrap_or_default(), missing.role().as_str());
+    format!("{who} {name:?} may not {what}: that takes the role of {role} there")
+}
+
+/// The same for missing and wrong credentials.
+fn credential_fault(fault: &CredentialFault) -> String {
+    match fault {
+        CredentialFault::NoApp => "bk_app_code: is required".to_owned(),
+        CredentialFault::NoSecret => "bk_app_secret: is required".to_owned(),
+        CredentialFault::App(code) => {
+            format!("app {code:?} is unknown or its bk_app_secret is wrong")
         }
+        CredentialFault::Login => "bk_token: is no login, or has expired".to_owned(),
+        CredentialFault::NotTrusted(code) => {
+            format!("bk_username: app {code:?} may not name a user; it needs a bk_token")
+        }
+        CredentialFault::NoUser => "one of bk_token and bk_username is required".to_owned(),
+        CredentialFault::Password => fault.to_string(),
     }
 }
 

@@ -18,6 +18,7 @@ mod jobs;
 mod login;
 mod logs;
 mod operate;
+mod plain;
 mod processes;
 mod recheck;
 mod refusals;
@@ -84,6 +85,7 @@ pub(crate) fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(jobs::retry))
         .routes(routes!(jobs::cancel))
         .routes(routes!(replicas::list))
+        .routes(routes!(processes::names))
         .routes(routes!(hosts::list))
         .routes(routes!(hosts::show))
         .routes(routes!(hosts::set_agent_id))
@@ -101,6 +103,7 @@ pub(crate) fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(tokens::delete))
         .routes(routes!(login::login))
         .routes(routes!(login::logout))
+        .routes(routes!(login::whoami))
         .routes(routes!(audit::list))
         .routes(routes!(audit::export))
         .routes(routes!(watch::watch))

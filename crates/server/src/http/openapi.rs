@@ -1,8 +1,10 @@
 //! One OpenAPI document for every dialect, and a page to browse it.
 //!
 //! Handlers of the native API declare their part. The paths of the GSE dialects and of GSEKit are generated from their tables
-//! of endpoints (`gse`, `gsekit`), and the schemas of their bodies are in `api/src/schemas.json`.
+//! of endpoints (`gse`, `gsekit`), and the schemas of their bodies are in `api/src/schemas.json`. Every request body gets its
+//! example from `api/src/examples.json`.
 
+mod examples;
 mod gse;
 mod gsekit;
 
@@ -44,8 +46,8 @@ prefix `/api/bk-gse/{stage}` before a GSE 2.0 path is ignored.";
 )]
 struct Document;
 
-/// Every route that documents itself, with one document for all.
-pub(crate) fn documented_router() -> OpenApiRouter<HttpState> {
+/// Every route that documents itself, and one document for all.
+pub(crate) fn documented_router() -> (Router<HttpState>, utoipa::openapi::OpenApi) {
     let mut document = Document::openapi();
     let components = document.components.get_or_insert_default();
     let header = |name: &str| SecurityScheme::ApiKey(ApiKey::Header(ApiKeyValue::new(name)));
@@ -67,11 +69,14 @@ pub(crate) fn documented_router() -> OpenApiRouter<HttpState> {
     }
     document.merge(gse::document());
     document.merge(gsekit::document());
-    OpenApiRouter::with_openapi(document)
+    let routes = OpenApiRouter::with_openapi(document)
         .merge(native::routes())
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))
-        .routes(routes!(metrics::metrics))
+        .routes(routes!(metrics::metrics));
+    let (router, mut document) = routes.split_for_parts();
+    examples::add(&mut document);
+    (router, document)
 }
 
 /// `/openapi.json`, and `/docs` to read it with.

@@ -1,5 +1,8 @@
 //! The OpenAPI document: committed as a file, complete, and served with a page to browse it.
 
+mod examples;
+mod schema;
+
 use std::path::PathBuf;
 
 use serde_json::Value;

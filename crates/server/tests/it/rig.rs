@@ -75,6 +75,7 @@ impl Rig {
             app_code: Some(APP.into()),
             app_secret: Some(SECRET.into()),
             join_token: Some(JOIN.into()),
+            ..FirstKeys::default()
         };
         control.access().ensure_first_keys(keys).await.unwrap();
         let (stop, stopped) = watch::channel(false);

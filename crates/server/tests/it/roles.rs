@@ -15,6 +15,8 @@ const APP_NOT_ALLOWED: i64 = 1_306_403;
 enum Needs {
     /// Open to all, without credentials.
     Nothing,
+    /// Credentials, but no role.
+    Credentials,
     View,
     Operate,
     Manage,
@@ -69,6 +71,7 @@ impl Operation {
     fn needs(&self) -> Needs {
         match self.name() {
             "login" | "logout" | "healthz" | "readyz" | "metrics" => Needs::Nothing,
+            "whoami" => Needs::Credentials,
             "get_agent_info"
             | "get_agent_status"
             | "list_agent_info"
@@ -99,6 +102,7 @@ impl Operation {
             | "held_on_host"
             | "list_jobs"
             | "show_job"
+            | "list_names"
             | "list_processes"
             | "list_view"
             | "show_process"
@@ -387,7 +391,10 @@ async fn wrong(
 
 #[tokio::test]
 async fn an_app_without_a_role_is_refused_everywhere() {
-    let wrong = wrong("nobody", |_| true, |_, response| !response.is_refused).await;
+    let is_wrong = |operation: &Operation, response: &OperationResponse| {
+        response.is_refused != (operation.needs() > Needs::Credentials)
+    };
+    let wrong = wrong("nobody", |_| true, is_wrong).await;
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 

@@ -6,12 +6,13 @@ pub(crate) mod target;
 use std::collections::HashMap;
 
 use model::change::TaskRow;
-use model::{TaskId, UnixMillis};
+use model::{Op, TaskId, UnixMillis};
 
 use super::fields::Fields;
 use super::log::{LogEntry, LoggedTable};
 use super::rows::{int, ordered, upsert};
 use super::{Connection, Row, Statement};
+use crate::query::SUMMARISED_TARGETS;
 use crate::{StoreError, StoredTask, TaskSummary};
 
 pub(crate) async fn write(
@@ -85,11 +86,18 @@ pub(crate) async fn list(
     before: Option<TaskId>,
 ) -> Result<Vec<TaskSummary>, StoreError> {
     let rows = Statement::new(
-        "SELECT id, created_at, app, user_name, n_targets, n_ended, n_ok FROM tasks WHERE id < $1 \
-         ORDER BY id DESC LIMIT $2",
+        "SELECT id, created_at, app, user_name, n_targets, n_ended, n_ok, coalesce(first.op, -1), \
+         coalesce(first.process, ''), \
+         (SELECT count(DISTINCT process) FROM (SELECT process FROM targets WHERE task = tasks.id \
+         ORDER BY ordinal LIMIT $3) AS head), \
+         (SELECT count(DISTINCT op) FROM (SELECT op FROM targets WHERE task = tasks.id \
+         ORDER BY ordinal LIMIT $3) AS head) \
+         FROM tasks LEFT JOIN targets AS first ON first.task = tasks.id AND first.ordinal = 0 \
+         WHERE id < $1 ORDER BY id DESC LIMIT $2",
     )
     .bind(before.map_or(i64::MAX, |id| int(id.number())))
     .bind(i64::from(limit))
+    .bind(i64::from(SUMMARISED_TARGETS))
     .fetch_all(conn)
     .await?;
     rows.iter()
@@ -100,6 +108,12 @@ pub(crate) async fn list(
                 n_targets: fields.number(4)?,
                 n_ended: fields.number(5)?,
                 n_ok: fields.number(6)?,
+                op: match fields.get::<i64>(10)? {
+                    1 => Op::from_number(fields.get(7)?),
+                    _ => None,
+                },
+                process: fields.text(8)?,
+                n_processes: fields.number(9)?,
             })
         })
         .collect()

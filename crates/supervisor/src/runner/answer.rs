@@ -68,23 +68,23 @@ fn of(held: &SupervisedProcess, boot_ms: u64) -> HeldProcess {
 
 fn phase(process: &Process, boot_ms: u64) -> String {
     let words = match &process.phase {
-        Phase::Unobserved => "not looked at yet".to_owned(),
+        Phase::Unobserved => "not checked yet".to_owned(),
         Phase::Down => "down".to_owned(),
         Phase::Up { .. } => "up".to_owned(),
-        Phase::Lost { exit, .. } => format!("just lost: {exit}"),
+        Phase::Lost { exit, .. } => format!("exited: {exit}"),
         Phase::Backoff { until_boot_ms, .. } => {
             let secs = until_boot_ms.saturating_sub(boot_ms).div_ceil(1000);
             format!("down, next attempt in {secs} s")
         }
         Phase::Working(work) => match work.cause {
-            Cause::Operation(ticket) => format!("{} under way", ticket.op),
-            Cause::Attempt(number) => format!("attempt {number} to start it under way"),
-            Cause::Schedule => "run of its schedule beginning".to_owned(),
+            Cause::Operation(ticket) => format!("{} in progress", ticket.op),
+            Cause::Attempt(number) => format!("start attempt {number} in progress"),
+            Cause::Schedule => "scheduled run starting".to_owned(),
             Cause::Unhealthy { .. } => "unhealthy, being stopped".to_owned(),
         },
     };
     match process.forgetting {
-        true => format!("{words}, to be forgotten"),
+        true => format!("{words}, being unregistered"),
         false => words,
     }
 }
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn the_phase_is_described() {
         let mut process = Process::new(Flag::Running, true);
-        assert_eq!(phase(&process, 0), "not looked at yet");
+        assert_eq!(phase(&process, 0), "not checked yet");
         process.phase = Phase::Backoff {
             until_boot_ms: 2500,
             until: model::UnixMillis::NEVER,
@@ -163,6 +163,6 @@ mod tests {
         assert_eq!(phase(&process, 1000), "down, next attempt in 2 s");
         process.phase = Phase::Down;
         process.forgetting = true;
-        assert_eq!(phase(&process, 0), "down, to be forgotten");
+        assert_eq!(phase(&process, 0), "down, being unregistered");
     }
 }

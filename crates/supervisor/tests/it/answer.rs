@@ -67,7 +67,7 @@ fn the_held_report_names_operations_under_way() {
     let id = supervisor.begin(1, Op::Start);
     let process = until("the operation", || {
         let process = held(&supervisor).processes.remove(0);
-        (process.phase == "start under way").then_some(process)
+        (process.phase == "start in progress").then_some(process)
     });
     assert_eq!(process.operations, [id]);
 }

@@ -53,7 +53,7 @@ pub(super) fn agents_keep_their_sessions(world: &mut World, time: Duration) {
 /// How many sessions an agent began, without moves to another server.
 fn n_sessions(agent: &Agent) -> usize {
     let log = agent.log();
-    log.matches("session begins").count() - log.matches("another server takes over").count()
+    log.matches("session begins").count() - log.matches("moved to another server").count()
 }
 
 /// The usage figures of each host's processes.

@@ -54,6 +54,21 @@ fn an_offline_agent_answers_117_and_gets_specs_when_it_reconnects() {
         .unwrap()
         .to_owned();
     assert!(message.contains("agent offline since"), "{message}");
+    // The native API says the same in plain words.
+    let (namespace, name) = (&daemon.meta["namespace"], &daemon.meta["name"]);
+    let path = format!(
+        "/api/v1/processes/{}/{}/operate",
+        namespace.as_str().unwrap(),
+        name.as_str().unwrap()
+    );
+    let body = json!({"op": "start", "hosts": ["10.1.1.1"]});
+    let (_, task) = cluster.api.native("POST", &path, Some(body));
+    let path = format!("/api/v1/tasks/{}", task["task_id"].as_str().unwrap());
+    let (_, task) = cluster.api.native("GET", &path, None);
+    assert_eq!(
+        (&task["results"][0]["code"], &task["results"][0]["message"]),
+        (&json!(117), &json!("agent on 10.1.1.1 is not connected"))
+    );
 
     agent.restart();
     cluster.wait_for_agent("10.1.1.1", true);
@@ -123,4 +138,18 @@ fn an_agent_with_a_wrong_token_is_refused() {
     intruder.wait().unwrap();
     let (_, hosts) = cluster.api.native("GET", "/api/v1/hosts", None);
     assert_eq!(hosts["count"], 0, "{hosts}");
+}
+
+#[test]
+fn a_revoked_agent_logs_why_it_is_rejected_and_what_to_do() {
+    let cluster = Cluster::start();
+    let agent = cluster.agent("10.1.1.1");
+    let path = "/api/v1/hosts/0:10.1.1.1/revoke";
+    assert_eq!(cluster.api.native("POST", path, None).0, 204);
+    wait::until("the agent logs the rejection", || {
+        agent.log().contains(
+            "server rejected this agent: certificate revoked: host 0:10.1.1.1 is not enrolled any more; \
+             use a new join token",
+        )
+    });
 }

@@ -291,7 +291,7 @@ fn what_is_exported_can_be_sent_back_unchanged() {
         let text = muster(&cluster, &["export", name]).fine().stdout;
         std::fs::write(&file, &text).unwrap();
         for verb in ["register", "update", "apply"] {
-            let ran = muster(&cluster, &[verb, "-f", path]).fine();
+            let ran = muster(&cluster, &[verb, "--file", path]).fine();
             assert!(
                 ran.stdout
                     .lines()
@@ -306,14 +306,14 @@ fn what_is_exported_can_be_sent_back_unchanged() {
         let file = file.with_extension("json");
         std::fs::write(&file, json.stdout).unwrap();
         let path = file.to_str().unwrap();
-        let ran = muster(&cluster, &["update", "-f", path, "-o", "json"]).fine();
+        let ran = muster(&cluster, &["update", "--file", path, "-o", "json"]).fine();
         assert!(!ran.stdout.contains("\"changed\": true"), "{ran:?}");
         assert_eq!(muster(&cluster, &["export", name]).fine().stdout, text);
     }
     // A file for many changes only what differs.
     let text = muster(&cluster, &["export", "*/*"]).fine().stdout;
     std::fs::write(&file, text.replace("tier = \"back\"", "tier = \"middle\"")).unwrap();
-    let ran = muster(&cluster, &["update", "-f", path]).fine();
+    let ran = muster(&cluster, &["update", "--file", path]).fine();
     assert!(
         ran.stdout.contains("updated app/worker on 1 host\n"),
         "{ran:?}"

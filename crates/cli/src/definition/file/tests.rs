@@ -112,7 +112,7 @@ fn slips_of_the_pen_are_named() {
         ),
         ("[spec.contol]\nstart_cmd = 'x'", "spec.contol: is no part"),
         ("[identity]\n[spec.identity]", "identity: stands both"),
-        ("hosts = ['10.0.0']", "hosts[0]: \"10.0.0\" is no host"),
+        ("hosts = ['10.0.0']", "hosts[0]: \"10.0.0\" is not a host"),
         ("hosts = [3]", "hosts[0]: must be"),
         ("hosts = 3", "hosts: must be a list"),
         (
@@ -169,4 +169,28 @@ fn several_definitions_stand_under_processes() {
         let error = parse("x.toml", text).unwrap_err();
         assert!(error.starts_with(why), "{text}: {error}");
     }
+}
+
+#[test]
+fn the_same_definition_in_toml_yaml_and_json() {
+    let toml = "namespace = 'web'\nname = 'nginx'\n[control]\nstart_cmd = './nginx'\n[runtime]\nmemory_max = '64M'\n";
+    let yaml = "# ours\nnamespace: web\nname: nginx\ncontrol:\n  start_cmd: ./nginx\nruntime:\n  memory_max: 64M\n";
+    let json = r#"{"namespace": "web", "name": "nginx", "control": {"start_cmd": "./nginx"}, "runtime": {"memory_max": "64M"}}"#;
+    for (file, text) in [
+        ("-", toml),
+        ("-", yaml),
+        ("-", json),
+        ("x.toml", toml),
+        ("x.YAML", yaml),
+        ("x.yml", yaml),
+        ("x.json", json),
+    ] {
+        let [definition] = &parse(file, text).unwrap()[..] else {
+            panic!("{file}: {text}");
+        };
+        assert_eq!(definition.name.as_ref().unwrap().to_string(), "web/nginx");
+        let runtime = definition.spec.runtime.as_ref().unwrap();
+        assert_eq!(runtime.memory_max, Some(64 << 20), "{file}: {text}");
+    }
+    assert!(parse("x.yaml", "a: [").unwrap_err().contains("is no YAML"));
 }

@@ -71,21 +71,21 @@ pub struct BeginArgs {
 }
 
 #[derive(Debug, clap::Args)]
-#[command(next_help_heading = "How it goes about it")]
+#[command(next_help_heading = "Pace and failures")]
 struct PaceArgs {
-    /// At most so many at a time [default: all of one priority]
+    /// At most this many at a time [default: all of one priority]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     batch: Option<u32>,
-    /// Go on in spite of so many failures
+    /// Continue after up to this many failures
     #[arg(long, value_name = "N", default_value_t = 0)]
     max_failures: u32,
-    /// Wait so long between two batches (5s, 2m)
+    /// Wait this long between two batches (5s, 2m)
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pause: Option<Duration>,
-    /// Within what a failure holds up what would come later [default: business]
+    /// Where a failure stops later tasks [default: business]
     #[arg(long, value_enum)]
     isolation: Option<IsolationArg>,
-    /// Result codes that are no failures, separated by commas
+    /// Result codes that do not count as failures, separated by commas
     #[arg(long, value_name = "CODE", value_delimiter = ',')]
     ignore: Vec<i64>,
 }
@@ -255,8 +255,8 @@ fn begin(
         .map_err(|failure| refused(failure, &expression, biz))?;
     let out = &context.out;
     if args.no_wait {
-        match out.is_json() {
-            true => out.json(&created)?,
+        match out.is_document() {
+            true => out.document(&created)?,
             false => out.line(created.id)?,
         }
         return Ok(Exit::Ok);

@@ -24,8 +24,8 @@ pub struct Args {
     #[arg(long, value_name = "ACTION", value_parser = PossibleValuesParser::new(JobAction::ALL.map(JobAction::as_str)))]
     action: Option<String>,
     /// Only in this state
-    #[arg(long, value_enum)]
-    status: Option<StatusArg>,
+    #[arg(short, long, alias = "status", value_enum)]
+    state: Option<StateArg>,
     /// Only those of this user
     #[arg(long, value_name = "USER")]
     user: Option<String>,
@@ -38,7 +38,7 @@ pub struct Args {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum StatusArg {
+enum StateArg {
     Pending,
     Running,
     Succeeded,
@@ -52,7 +52,7 @@ pub(super) fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     let path = Path::new("jobs")
         .maybe("business", biz)
         .maybe("action", action.map(JobAction::as_str))
-        .maybe("status", args.status.map(value_name))
+        .maybe("status", args.state.map(value_name))
         .maybe("user", args.user.as_ref())
         .maybe("before", args.before)
         .query("limit", args.limit);

@@ -39,7 +39,7 @@ pub(super) fn run(context: &Context, args: &ShowArgs) -> Result<Exit, Failure> {
     let client = context.client()?;
     let out = &context.out;
     let tasks = job_path(args.id).maybe("status", args.failed.then_some("failed"));
-    if out.is_json() {
+    if out.is_document() {
         return show_json(&client, out, args.id, &tasks);
     }
     let job: JobView = client.job(args.id, Duration::ZERO, None).map_err(no_job)?;
@@ -57,7 +57,7 @@ fn show_json(client: &Client, out: &Out, id: u32, tasks: &Path) -> Result<Exit, 
     let tasks = client.pages::<Value>(tasks, "tasks", None)?.rows;
     job["count"] = json!(tasks.len());
     job["tasks"] = Value::Array(tasks);
-    out.json(&job)?;
+    out.document(&job)?;
     let failed = job["counts"]["failed"].as_u64();
     Ok(Exit::some_failed(failed.is_some_and(|failed| failed > 0)))
 }
@@ -68,7 +68,7 @@ pub(super) fn report(client: &Client, out: &Out, job: &JobView) -> Result<Exit, 
     if job.action == "diff" {
         return report_diff(client, out, job, &all);
     }
-    if out.is_json() {
+    if out.is_document() {
         return show_json(client, out, job.id, &all);
     }
     let is_few = job.counts.total <= FEW;
@@ -95,7 +95,7 @@ fn report_diff(client: &Client, out: &Out, job: &JobView, all: &Path) -> Result<
     let mut tasks: Vec<JobTaskView> = client.pages(all, "tasks", None)?.rows;
     tasks.retain(|task| !task.reason.is_empty());
     let exit = Exit::some_failed(!tasks.is_empty() || job.counts.failed > 0);
-    if out.is_json() {
+    if out.is_document() {
         show_json(client, out, job.id, all)?;
         return Ok(exit);
     }
@@ -216,7 +216,7 @@ fn sums(counts: JobCountsView, cancelled_by: &str) -> String {
     }
     let going_on = counts.total.saturating_sub(counts.ended);
     if going_on > 0 {
-        text.push_str(&format!(", {} still going on", count(going_on)));
+        text.push_str(&format!(", {} still in progress", count(going_on)));
     }
     if !cancelled_by.is_empty() {
         text.push_str(&format!(", cancelled by {}", clean(cancelled_by)));
@@ -257,7 +257,7 @@ mod tests {
         };
         assert_eq!(
             sums(counts, "ann"),
-            "1,197 ok (7 ignored), 3 failed, 10 still going on, cancelled by ann"
+            "1,197 ok (7 ignored), 3 failed, 10 still in progress, cancelled by ann"
         );
         assert_eq!(sums(JobCountsView::default(), ""), "0 ok");
     }

@@ -6,8 +6,7 @@ use api::ViewProcess;
 use model::topology::{BusinessId, namespace_of};
 use serde_json::{Value, json};
 
-use super::{Args, DEFAULT_ROWS, row_limit, state_style, watch};
-use crate::args::value_name;
+use super::{Args, DEFAULT_ROWS, row_limit, state_style, summary, watch};
 use crate::business::BusinessRef;
 use crate::client::{Client, Page, Path};
 use crate::colors::Style;
@@ -25,26 +24,16 @@ const PAGE_ROWS: usize = 100;
 pub(super) struct ViewArgs {
     /// Show the processes of this business, by its id or name
     #[arg(short, long, visible_alias = "business", value_name = "BIZ",
-        conflicts_with_all = ["names", "selector", "namespace", "name", "state", "pending"])]
+        conflicts_with_all = ["names", "selector", "namespace", "name"])]
     pub(super) biz: Option<BusinessRef>,
     #[command(flatten)]
     selection: SelectionArgs,
-    /// Only in one of these states, separated by commas
-    #[arg(long, value_enum, value_delimiter = ',', requires = "biz")]
-    status: Vec<StatusArg>,
     /// Only those with this in the host's address or in the name of its cloud area; all must be found
     #[arg(long, value_name = "TEXT", requires = "biz")]
     search: Vec<String>,
     /// Which page of --limit rows (100), from 1
     #[arg(long, value_name = "N", requires = "biz", value_parser = clap::value_parser!(u32).range(1..))]
     page: Option<u32>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum StatusArg {
-    Running,
-    Stopped,
-    Unregistered,
 }
 
 /// The rows to show, of all that match.
@@ -56,30 +45,32 @@ struct Range {
 
 pub(super) fn run(out: &Out, client: &Client, args: &Args, biz: u32) -> Result<Exit, Failure> {
     let path = path(args, biz)?;
-    let range = range(args, out.is_json());
-    if out.is_json() {
+    let range = range(args, out.is_document());
+    if out.is_document() {
         let page = client.pages_from::<Value>(&path, "processes", range.start, range.limit)?;
-        out.json(&json!({"count": page.count, "start": range.start, "processes": page.rows}))?;
+        out.document(&json!({"count": page.count, "start": range.start, "processes": page.rows}))?;
         return Ok(Exit::Ok);
     }
     let read = || client.pages_from(&path, "processes", range.start, range.limit);
-    let draw = |page: &Page<ViewProcess>| show(out, page, range, args.wide);
-    match args.watch {
-        true => {
-            let namespace = namespace_of(BusinessId(biz)).to_string();
-            watch(out, client, Some(&namespace), args.host, read, draw)
-        }
-        false => draw(&read()?).map(|()| Exit::Ok),
+    let wide = args.wide || out.is_wide();
+    if args.watch {
+        let namespace = namespace_of(BusinessId(biz)).to_string();
+        return watch(out, client, Some(&namespace), args.host, || {
+            let page: Page<ViewProcess> = read()?;
+            let statuses = page.rows.iter().map(|row| &*row.status);
+            Ok((summary(page.count, statuses), table(&page.rows, wide)))
+        });
     }
+    show(out, &read()?, range, wide).map(|()| Exit::Ok)
 }
 
 fn path(args: &Args, biz: u32) -> Result<Path, Failure> {
     let view = &args.view;
-    let status: Vec<String> = view.status.iter().copied().map(value_name).collect();
     let mut path = view
         .selection
         .path(biz)?
-        .list("status", &status)
+        .list("state", &args.state)
+        .maybe("restart_needed", args.pending.then_some(true))
         .maybe("managed", args.managed)
         .maybe("ip", args.host.map(|host| host.ip))
         .maybe("cloud", args.host.map(|host| host.cloud))

@@ -223,8 +223,10 @@ fn split(path: &str) -> Result<(String, String), Failure> {
             };
             Ok((folder.to_owned(), name.to_owned()))
         }
-        _ => Err(Failure::usage(format!("--path: {path:?} is no whole path"))
-            .advise("write the file as it lies on the host: /etc/login/login.conf")),
+        _ => Err(
+            Failure::usage(format!("--path: {path:?} is not an absolute path"))
+                .advise("write the file as it lies on the host: /etc/login/login.conf"),
+        ),
     }
 }
 

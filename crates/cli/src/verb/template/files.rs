@@ -41,7 +41,7 @@ pub struct FilesArgs {
     /// Print the text of each
     #[arg(long, value_enum, value_name = "WHICH")]
     text: Option<TextOf>,
-    /// Of at most so many processes; 0: all
+    /// Of at most this many processes; 0: all
     #[arg(long, value_name = "N", default_value_t = DEFAULT_PROCESSES)]
     limit: usize,
 }
@@ -88,8 +88,8 @@ pub(super) fn preview(context: &Context, args: &PreviewArgs) -> Result<(), Failu
     };
     let preview: Preview = client.post(&business_path(biz).join("preview"), &body)?;
     let out = &context.out;
-    if out.is_json() {
-        return out.json(&json!({
+    if out.is_document() {
+        return out.document(&json!({
             "process": process.id, "local_inst_id": args.instance, "content": preview.content,
         }));
     }
@@ -108,8 +108,8 @@ pub(super) fn files(context: &Context, args: &FilesArgs) -> Result<(), Failure> 
         let mut response: Value = client.get(&files_path(biz, process.id))?;
         all.extend(read::<Vec<Value>>(response["files"].take())?);
     }
-    if out.is_json() && args.text.is_none() {
-        return out.json(&json!({"files": all}));
+    if out.is_document() && args.text.is_none() {
+        return out.document(&json!({"files": all}));
     }
     let files: Vec<ConfigFileShown> = read(Value::Array(all))?;
     if let Some(of) = args.text {
@@ -152,7 +152,7 @@ fn texts(
         let path = files_path(biz, *process).join(local_inst_id).join(template);
         let text: FileShown = client.get(&path.query("of", value_name(of)))?;
         let content = text.content.as_deref().unwrap_or_default();
-        if out.is_json() {
+        if out.is_document() {
             shown.push(json!({
                 "process": process, "local_inst_id": local_inst_id, "template": template, "path": text.path,
                 "md5": text.md5, "version": text.version, "content": content,
@@ -163,8 +163,8 @@ fn texts(
         out.note(clean(&head));
         out.text(content)?;
     }
-    match out.is_json() {
-        true => out.json(&json!({"files": shown})),
+    match out.is_document() {
+        true => out.document(&json!({"files": shown})),
         false => Ok(()),
     }
 }

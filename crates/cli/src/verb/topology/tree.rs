@@ -103,8 +103,8 @@ pub(super) fn business(context: &Context, business: &BusinessRef) -> Result<Exit
     let page = client.pages::<ViewProcess>(&path, "processes", None)?;
     let (sums, sets) = gather(&page.rows);
     let out = &context.out;
-    if out.is_json() {
-        out.json(
+    if out.is_document() {
+        out.document(
             &json!({"id": id, "name": business.name, "counts": sums, "sets": to_json(&sets)}),
         )?;
         return Ok(Exit::Ok);

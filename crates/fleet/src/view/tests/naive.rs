@@ -101,14 +101,5 @@ pub(super) fn expected(processes: &[Plain], filter: &ViewFilter) -> Vec<u32> {
 }
 
 pub(super) fn everything() -> ViewFilter {
-    ViewFilter {
-        business: BUSINESS,
-        selection: Selection::Scope(Scope::default()),
-        clouds: None,
-        statuses: None,
-        is_auto: None,
-        ips: None,
-        searches: Vec::new(),
-        ordering: Vec::new(),
-    }
+    ViewFilter::new(BUSINESS, Selection::Scope(Scope::default()))
 }

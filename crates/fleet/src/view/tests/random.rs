@@ -104,14 +104,12 @@ fn filters() -> impl Strategy<Value = ViewFilter> {
     )
         .prop_map(
             |(selection, clouds, statuses, is_auto, ips, searches)| ViewFilter {
-                business: BUSINESS,
-                selection,
                 clouds,
                 statuses,
                 is_auto,
                 ips: ips.map(|l| l.into_iter().map(|m| ip_of(m).parse().unwrap()).collect()),
                 searches: searches.into_iter().map(str::to_owned).collect(),
-                ordering: Vec::new(),
+                ..ViewFilter::new(BUSINESS, selection)
             },
         )
 }

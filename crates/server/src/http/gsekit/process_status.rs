@@ -31,8 +31,8 @@ fn filter(business: BusinessId, request: RawRequest) -> Result<ViewFilter, Refus
     let clouds = bounded("bk_cloud_ids", request.bk_cloud_ids)?;
     let ips = bounded("bk_host_innerips", request.bk_host_innerips)?;
     let terms = request.searches.unwrap_or_default();
+    let selection = Selection::read(request.scope, request.expression_scope)?;
     Ok(ViewFilter {
-        business,
         // Values that are no number, status or address match nothing.
         clouds: clouds.map(|ids| parsed(ids, |id| u32::try_from(*id).ok())),
         statuses: narrowed(
@@ -47,7 +47,7 @@ fn filter(business: BusinessId, request: RawRequest) -> Result<ViewFilter, Refus
         ips: ips.map(|ips| parsed(ips, |ip| address(ip))),
         searches: searches("searches", terms.iter().map(String::as_str))?,
         ordering: SortOrder::parse_list(&request.ordering.to_text())?,
-        selection: Selection::read(request.scope, request.expression_scope)?,
+        ..ViewFilter::new(business, selection)
     })
 }
 

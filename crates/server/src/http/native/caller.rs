@@ -19,6 +19,10 @@ pub(crate) struct Authenticated(pub Caller);
 #[derive(Debug)]
 pub(crate) struct AuthenticatedStream(pub Caller, pub Credentials);
 
+/// The same for callers that may have no permission at all: they may ask who they are.
+#[derive(Debug)]
+pub(crate) struct Identified(pub Caller, pub Credentials);
+
 impl FromRequestParts<HttpState> for Authenticated {
     type Rejection = ApiError;
 
@@ -29,6 +33,18 @@ impl FromRequestParts<HttpState> for Authenticated {
 }
 
 impl FromRequestParts<HttpState> for AuthenticatedStream {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, http: &HttpState) -> Result<Self, ApiError> {
+        let Identified(caller, credentials) = Identified::from_request_parts(parts, http).await?;
+        http.control
+            .access()
+            .check(&caller, Permission::View, AccessArea::Anything)?;
+        Ok(Self(caller, credentials))
+    }
+}
+
+impl FromRequestParts<HttpState> for Identified {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, http: &HttpState) -> Result<Self, ApiError> {
@@ -43,9 +59,6 @@ impl FromRequestParts<HttpState> for AuthenticatedStream {
                 user: caller.user.clone(),
             });
         }
-        http.control
-            .access()
-            .check(&caller, Permission::View, AccessArea::Anything)?;
         Ok(Self(caller, credentials))
     }
 }

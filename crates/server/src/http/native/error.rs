@@ -1,10 +1,10 @@
 //! Errors of the native API: chooses the status of every refusal.
 
-use api::{ErrorBody, ErrorDetail};
+use api::{ErrorBody, ErrorDetail, MissingRoleDetail};
 use axum::Json;
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use control::{ControlError, CredentialFault};
+use control::{ControlError, CredentialFault, MissingArea, MissingRole};
 use model::Invalid;
 use model::expression::ExpressionError;
 
@@ -63,6 +63,7 @@ pub(crate) struct ApiError {
     field: Option<String>,
     character: Option<usize>,
     message: String,
+    missing_role: Option<Box<MissingRoleDetail>>,
     retry_after_secs: Option<u64>,
 }
 
@@ -73,6 +74,7 @@ impl ApiError {
             field: None,
             character: None,
             message: message.into(),
+            missing_role: None,
             retry_after_secs: None,
         }
     }
@@ -176,20 +178,21 @@ impl From<ControlError> for ApiError {
         let message = error.to_string();
         match error {
             ControlError::Invalid(invalid) => invalid.into(),
-            ControlError::Forbidden(_) | ControlError::ForbiddenToUser(_) => {
-                Self::new(ErrorCode::Forbidden, message)
-            }
-            ControlError::Unauthenticated { fault, .. } => {
+            ControlError::Forbidden(missing) | ControlError::ForbiddenToUser(missing) => Self {
+                missing_role: Some(Box::new(missing_role(missing))),
+                ..Self::new(ErrorCode::Forbidden, message)
+            },
+            ControlError::Unauthenticated(fault) => {
                 let message = match fault {
-                    CredentialFault::Credentials => {
-                        "credentials are required: X-Bkapi-Authorization, or a login as \
-                        Authorization: Bearer, or as the cookie muster_session"
-                            .to_owned()
-                    }
-                    CredentialFault::App | CredentialFault::User => message,
+                    CredentialFault::NoApp => format!(
+                        "{message}: log in (POST /api/v1/login) and send Authorization: Bearer TOKEN, or send \
+                         X-Bkapi-App-Code and X-Bkapi-App-Secret"
+                    ),
+                    _ => message,
                 };
                 Self::new(ErrorCode::Unauthenticated, message)
             }
+            ControlError::JoinTokenRefused(_) => Self::new(ErrorCode::Unauthenticated, message),
             ControlError::NoSuchTask(_) | ControlError::NotFound(_) => {
                 Self::new(ErrorCode::NotFound, message)
             }
@@ -219,6 +222,22 @@ impl From<ControlError> for ApiError {
     }
 }
 
+fn missing_role(missing: MissingRole) -> MissingRoleDetail {
+    let role = missing.role().as_str().into();
+    let (namespace, business) = match missing.area {
+        MissingArea::Namespace(namespace) => (Some(namespace.into()), None),
+        MissingArea::Business(business) => (None, Some(business.0)),
+        MissingArea::Everything | MissingArea::Anything | MissingArea::Common => (None, None),
+    };
+    MissingRoleDetail {
+        app: missing.app,
+        user: missing.user,
+        role,
+        namespace,
+        business,
+    }
+}
+
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let body = ErrorBody {
@@ -227,6 +246,7 @@ impl IntoResponse for ApiError {
                 field: self.field,
                 character: self.character,
                 message: self.message,
+                missing_role: self.missing_role.map(|missing| *missing),
             },
         };
         let mut response = (self.code.status(), Json(body)).into_response();

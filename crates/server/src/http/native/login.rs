@@ -1,6 +1,6 @@
 //! Logging in and out. A login is a token: `bk_token` in the dialects of GSE, a bearer token or a cookie in the native API.
 
-use api::{LoggedIn, LoginBody};
+use api::{LoggedIn, LoginBody, WhoAmI, WhoAmIApp, WhoAmIUser};
 use axum::extract::State;
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -8,6 +8,8 @@ use axum::response::{IntoResponse, Response};
 use model::Invalid;
 
 use super::ApiError;
+use super::caller::Identified;
+use super::grants;
 use super::refusals::Refusals;
 use super::request::JsonBody;
 use super::response::ok;
@@ -54,6 +56,29 @@ pub(crate) async fn logout(
         .await?;
     let gone = cookie(&http, &parts, "", 0);
     Ok(with_cookie(StatusCode::NO_CONTENT.into_response(), &gone))
+}
+
+/// Shows who the caller is: its app and its user, the roles of each, and when the login ends. Needs no role.
+#[utoipa::path(get, path = "/api/v1/whoami", operation_id = "whoami", tag = "access",
+    responses((status = 200, description = "The caller", body = WhoAmI), Refusals))]
+pub(crate) async fn whoami(
+    State(http): State<HttpState>,
+    Identified(caller, credentials): Identified,
+) -> Response {
+    let identity = http.control.access().identity(&caller, &credentials);
+    let app = identity.app.map(|app| WhoAmIApp {
+        grants: grants::rows(&app.grants()),
+        code: app.code,
+        trusted: app.trusted,
+        rate_limit: app.rate_limit,
+    });
+    let user = identity.user.map(|user| WhoAmIUser {
+        name: user.name,
+        logged_in: user.login.is_some(),
+        expires_at: user.login.as_ref().map(|login| login.expires_at),
+        grants: user.login.map(|login| grants::rows(&login.grants)),
+    });
+    ok(&WhoAmI { app, user })
 }
 
 /// Over TLS the `__Host-` prefix makes browsers send the cookie only over TLS and only to this host.

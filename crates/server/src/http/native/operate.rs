@@ -34,6 +34,10 @@ pub(crate) async fn operate(
     JsonBody(body): JsonBody<OperateBody>,
 ) -> Result<Response, ApiError> {
     let name = full_name(&segments)?;
+    if body.process.is_some() {
+        let rule = "must be left out here: the path names the process";
+        return Err(Invalid::new("process", rule).into());
+    }
     let operation = operation(body, &http, name)?;
     accept(&http, &caller, vec![operation]).await
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use api::{DefinitionView, ProcessDetail, ProcessPage, ProcessView};
+use api::{DefinitionView, NameList, ProcessDetail, ProcessPage, ProcessView};
 use axum::extract::State;
 use axum::response::Response;
 use fleet::{Filter, OrderKey, Row, RowOrder};
@@ -145,6 +145,25 @@ pub(crate) async fn list(
         })
     })?;
     Ok(answer)
+}
+
+/// Lists names of processes and namespaces that begin with a text, for completion.
+#[utoipa::path(get, path = "/api/v1/names", operation_id = "list_names", tag = "processes", params(
+    ("prefix" = Option<String>, Query, description = "How the names begin, such as web/ng"),
+    ("limit" = Option<u64>, Query, description = "1 to 1000, 100 if not given"),
+), responses((status = 200, description = "Names", body = NameList), Refusals))]
+pub(crate) async fn names(
+    State(http): State<HttpState>,
+    Authenticated(caller): Authenticated,
+    params: QueryParams,
+) -> Result<Response, ApiError> {
+    let prefix = params.text("prefix").unwrap_or_default();
+    let registry = http.control.registry();
+    let found = registry.names(&caller, prefix, params.limit()?);
+    Ok(ok(&NameList {
+        names: found.names,
+        namespaces: found.namespaces,
+    }))
 }
 
 /// Shows one process: every spec that is registered for it, and every host.

@@ -10,6 +10,7 @@ use model::{Code, Invalid, Labels};
 
 use super::ApiError;
 use super::caller::Authenticated;
+use super::plain::plain;
 use super::refusals::Refusals;
 use super::request::{JsonBody, PathParams, QueryParams, full_name};
 use super::response::{json, ok};
@@ -23,7 +24,7 @@ pub(super) fn results(answers: &[HostAnswer]) -> Results<'_> {
             None => answer.key_prefix.to_string(),
         },
         code: answer.code.0,
-        message: answer.message.as_str().into(),
+        message: plain(&answer.message),
         changed: answer.changed,
     });
     Results {

@@ -48,9 +48,9 @@ pub(crate) fn named(
     all: bool,
 ) -> Result<Option<Vec<TargetHost>>, Invalid> {
     match (hosts, all) {
-        (Some(_), true) => Err(Invalid::new("hosts", "must not be given beside all")),
+        (Some(_), true) => Err(Invalid::new("hosts", "must not be given together with all")),
         (None, true) => Ok(None),
-        (None, false) => Err(Invalid::new("hosts", "is required, or all")),
+        (None, false) => Err(Invalid::new("hosts", "is required, unless all is true")),
         (Some([]), false) => Err(Invalid::new("hosts", "must not be empty")),
         (Some(hosts), false) => Ok(Some(hosts.iter().map(parse_host).collect())),
     }
@@ -122,5 +122,13 @@ mod tests {
     fn a_host_of_a_wrong_type_is_named() {
         let error = json::read::<Sample>(br#"{"hosts":["10.0.0.1",5]}"#).unwrap_err();
         assert_eq!(error.field, "hosts[1]");
+    }
+
+    /// Else this would be a host of cloud area 0.
+    #[test]
+    fn a_misspelt_cloud_area_is_refused() {
+        let body = br#"{"hosts":[{"ip":"10.0.0.1","bk_cloud_id":3}]}"#;
+        let error = json::read::<Sample>(body).unwrap_err();
+        assert_eq!(error.field, "hosts[0].bk_cloud_id");
     }
 }

@@ -11,6 +11,7 @@ use model::{Code, Host, Invalid, TaskId};
 
 use super::ApiError;
 use super::caller::Authenticated;
+use super::plain::plain;
 use super::refusals::Refusals;
 use super::request::{PathParams, QueryParams};
 use super::response::{fit, ok};
@@ -52,6 +53,10 @@ pub(crate) async fn list(
         targets: summary.n_targets,
         ended: summary.n_ended,
         ok: summary.n_ok,
+        failed: summary.n_ended.saturating_sub(summary.n_ok),
+        op: summary.op.map(|op| op.as_str().into()),
+        process: summary.process,
+        processes: summary.n_processes,
     });
     Ok(ok(&TaskList {
         tasks: tasks.collect(),
@@ -153,17 +158,17 @@ fn target_result(target: &TargetView) -> TargetResult<'_> {
         host: host.unwrap_or_else(|| target.key_prefixes[0].to_string()),
         op: target.op.as_str().into(),
         code: outcome.map_or(Code::HANDLING.0, |outcome| outcome.code.0),
-        message: outcome
-            .map_or("handling", |outcome| {
-                outcome.headline.as_ref().unwrap_or(&outcome.message)
-            })
-            .into(),
+        message: match outcome {
+            Some(outcome) => plain(outcome.headline.as_ref().unwrap_or(&outcome.message)),
+            None => "in progress".into(),
+        },
         ended_at: outcome.map(|outcome| outcome.ended_at),
         managed: outcome.and_then(|outcome| outcome.managed),
         command: ran.map(|ran| ran.command.as_str().into()),
         exit_code,
         exit_signal,
         duration_ms: ran.map(|ran| ran.duration_ms),
+        took_ms: outcome.and_then(|outcome| outcome.took_ms),
         output: ran.map(|ran| ran.output.as_str().into()),
         instance: outcome
             .and_then(|outcome| outcome.instance.as_deref())

@@ -50,7 +50,7 @@ pub(crate) async fn create(
         .map(|text| parse_duration("expires_in", &text))
         .transpose()?;
     if lives.is_some_and(|lives| lives.is_zero()) {
-        return Err(Invalid::new("expires_in", "must be more than nothing").into());
+        return Err(Invalid::new("expires_in", "must be longer than 0").into());
     }
     let uses = body.uses.and_then(Scalar::into_text);
     let uses = uses.map(|text| parse_uses(&text)).transpose()?;

@@ -4,10 +4,12 @@ use api::{InstanceView, NamedId, TemplateOf, ViewList, ViewProcess};
 use axum::extract::State;
 use axum::response::Response;
 use fleet::view::{Instance, ViewRow};
-use model::Invalid;
 use model::expression::Expression;
-use model::scope::{ProcessStatus, Scope, Selection, SortKey, SortOrder, ViewFilter, distinct};
+use model::scope::{
+    ProcessStatus, Scope, Selection, SortKey, SortOrder, StateFilter, ViewFilter, distinct,
+};
 use model::topology::{BkProcessId, BusinessId, ModuleId, ServiceId, SetId};
+use model::{Invalid, ProcessState};
 
 use super::ApiError;
 use super::caller::Authenticated;
@@ -18,6 +20,9 @@ use super::response::{fit, ok};
 use super::selection::{env_word, parse_env, parse_ip};
 use crate::http::HttpState;
 use crate::http::selection::searches;
+
+/// The state of a process of the view that was never registered.
+const UNREGISTERED: &str = "unregistered";
 
 /// Lists processes of a business, with the exact number of all that match.
 #[utoipa::path(get, path = "/api/v1/processes/view", operation_id = "list_view", tag = "view", params(
@@ -30,6 +35,9 @@ use crate::http::selection::searches;
     ("id" = Option<String>, Query, description = "Ids of processes"),
     ("expr" = Option<String>, Query, description = "set.module.service.process.id, in place of set, module, service, name and id"),
     ("status" = Option<String>, Query, description = "Some of running, stopped and unregistered"),
+    ("state" = Option<String>, Query, description = "Only with an instance in one of these states: running, starting, unhealthy, backoff, failed, \
+        stopped, completed, scheduled, unknown; or unregistered"),
+    ("restart_needed" = Option<bool>, Query, description = "Whether an instance runs with an older spec until it is restarted"),
     ("managed" = Option<bool>, Query, description = "Whether all instances are managed"),
     ("ip" = Option<String>, Query, description = "Addresses of hosts"),
     ("cloud" = Option<String>, Query, description = "Ids of cloud areas"),
@@ -62,16 +70,31 @@ fn filter(params: &QueryParams) -> Result<ViewFilter, ApiError> {
     let terms = params.list("search", |term| Ok(term.to_owned()))?;
     let terms = terms.unwrap_or_default();
     let ordering = params.list("order", parse_order)?;
+    let business = BusinessId(business as u32);
     Ok(ViewFilter {
-        business: BusinessId(business as u32),
-        selection: selection(params)?,
         clouds: params.list("cloud", parse_id)?.map(distinct),
         statuses: params.list("status", parse_status)?.map(distinct),
+        states: states(params)?,
+        restart_needed: params.flag("restart_needed")?,
         is_auto: params.flag("managed")?.map(|managed| vec![managed]),
         ips: params.list("ip", parse_ip)?.map(distinct),
         searches: searches("search", terms.iter().map(String::as_str))?,
         ordering: SortOrder::distinct(ordering.unwrap_or_default()),
+        ..ViewFilter::new(business, selection(params)?)
     })
+}
+
+fn states(params: &QueryParams) -> Result<Option<StateFilter>, ApiError> {
+    let words = params.list("state", |word| match word {
+        UNREGISTERED => Ok(None),
+        word => ProcessState::parse(word).map(Some).map_err(|invalid| {
+            Invalid::new("state", format!("{}, or {UNREGISTERED}", invalid.rule))
+        }),
+    })?;
+    Ok(words.map(|words| StateFilter {
+        unregistered: words.contains(&None),
+        states: words.into_iter().flatten().collect(),
+    }))
 }
 
 fn selection(params: &QueryParams) -> Result<Selection, ApiError> {
@@ -120,7 +143,7 @@ fn parse_status(text: &str) -> Result<ProcessStatus, Invalid> {
     match text {
         "running" => Ok(ProcessStatus::Running),
         "stopped" => Ok(ProcessStatus::Terminated),
-        "unregistered" => Ok(ProcessStatus::Unregistered),
+        UNREGISTERED => Ok(ProcessStatus::Unregistered),
         other => Err(Invalid::new(
             "status",
             format!("must be running, stopped or unregistered, not {other:?}"),
@@ -132,7 +155,7 @@ pub(crate) fn status_word(status: ProcessStatus) -> &'static str {
     match status {
         ProcessStatus::Running => "running",
         ProcessStatus::Terminated => "stopped",
-        ProcessStatus::Unregistered => "unregistered",
+        ProcessStatus::Unregistered => UNREGISTERED,
     }
 }
 

@@ -111,7 +111,11 @@ pub(crate) async fn test(
 ) -> Result<Response, ApiError> {
     let webhook = http.control.webhooks().start_test(&caller, &id).await?;
     let began = Instant::now();
-    let reason = format!("{} tries whether events arrive", caller.user);
+    let who = match caller.user.as_str() {
+        "" => &caller.app,
+        user => user,
+    };
+    let reason = format!("{who} tries whether events arrive");
     let sent = deliver(&webhook, &http.webhook_client, &test_row(now(), &reason)).await;
     let (status, error) = match sent {
         Ok(status) => (Some(status), None),

@@ -95,7 +95,18 @@ async fn an_app_that_may_not_name_users_needs_a_login() {
     // The app may neither read nor write another namespace.
     let mut foreign = with(own);
     foreign["meta"]["namespace"] = json!("gse");
-    assert_eq!(code(&rig, foreign.clone()).await, 1_306_403);
+    let envelope = rig
+        .bare("POST", "/v2/gse/get_proc_status/", &foreign.to_string())
+        .await;
+    assert_eq!(
+        (&envelope["code"], &envelope["message"]),
+        (
+            &json!(1_306_403),
+            &json!(
+                "app \"plain\" may not see namespace \"gse\": that takes the role of viewer there"
+            )
+        )
+    );
     foreign["op_type"] = json!(1);
     for (name, body) in [
         ("operate_proc", foreign.clone()),

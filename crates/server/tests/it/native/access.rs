@@ -84,6 +84,150 @@ async fn a_login_alone_is_enough_and_ends_with_logout() {
 }
 
 #[tokio::test]
+async fn an_app_that_is_not_trusted_calls_without_a_user() {
+    let rig = Rig::new().await;
+    let body = json!({"code": "ops", "namespaces": ["web"]});
+    let (status, created) = rig.native("POST", "/apps", body).await;
+    assert_eq!(status, 201);
+    let secret = created["secret"].as_str().unwrap();
+    let app = [("X-Bkapi-App-Code", "ops"), ("X-Bkapi-App-Secret", secret)];
+    let call = |method: &'static str, path: &'static str, headers: Vec<(&'static str, String)>| {
+        let rig = &rig;
+        async move {
+            let headers: Vec<(&str, &str)> = headers
+                .iter()
+                .map(|(key, value)| (*key, value.as_str()))
+                .collect();
+            let answer = rig.send(method, path, &headers, b"").await;
+            (answer.status, answer.json())
+        }
+    };
+    let own: Vec<(&str, String)> = app
+        .iter()
+        .map(|(key, value)| (*key, (*value).to_owned()))
+        .collect();
+    let (status, caller) = call("GET", "/api/v1/whoami", own.clone()).await;
+    assert_eq!(status, 200);
+    let role =
+        json!({"role": "operator", "everything": false, "namespaces": ["web"], "businesses": []});
+    assert_eq!(
+        caller,
+        json!({"app": {"code": "ops", "trusted": false, "rate_limit": 0, "grants": [role]}, "user": null})
+    );
+    assert_eq!(call("GET", "/api/v1/processes", own.clone()).await.0, 200);
+    let (status, refused) = call("GET", "/api/v1/processes?namespace=db", own.clone()).await;
+    assert_eq!(status, 403);
+    assert_eq!(
+        refused["error"],
+        json!({"code": "forbidden", "message": "app ops lacks role viewer in namespace db",
+            "missing_role": {"app": "ops", "user": null, "role": "viewer", "namespace": "db", "business": null}})
+    );
+    let named = [&own[..], &[("X-Bkapi-User-Name", "alice".to_owned())]].concat();
+    let (status, refused) = call("GET", "/api/v1/processes", named).await;
+    assert_eq!(status, 401);
+    let message = refused["error"]["message"].as_str().unwrap();
+    assert!(message.starts_with("app ops is not trusted"), "{message}");
+
+    // The GSE dialects still require a user, in the same words.
+    let mut body = crate::rig::target();
+    body["bk_app_code"] = json!("ops");
+    body["bk_app_secret"] = json!(secret);
+    let path = "/v2/gse/get_proc_status/";
+    for (user, code, message) in [
+        (
+            Value::Null,
+            1_306_401,
+            "one of bk_token and bk_username is required",
+        ),
+        (
+            json!("alice"),
+            1_306_401,
+            "bk_username: app \"ops\" may not name a user; it needs a bk_token",
+        ),
+    ] {
+        body["bk_username"] = user;
+        let envelope = rig.bare("POST", path, &body.to_string()).await;
+        assert_eq!(
+            (&envelope["code"], &envelope["message"]),
+            (&json!(code), &json!(message))
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_login_is_told_who_it_is_and_what_it_lacks() {
+    let rig = Rig::new().await;
+    let user = json!({"name": "alice", "password": "correct horse", "grants": []});
+    assert_eq!(rig.native("POST", "/users", user).await.0, 201);
+    let body = json!({"username": "alice", "password": "correct horse"}).to_string();
+    let answer = rig
+        .send("POST", "/api/v1/login", &[], body.as_bytes())
+        .await;
+    let login = answer.json();
+    let token = login["bk_token"].as_str().unwrap();
+    let (bearer, cookie) = (format!("Bearer {token}"), format!("muster_session={token}"));
+    // A user without a role may ask who they are, with a token and with the cookie of a browser.
+    for header in [
+        ("Authorization", bearer.as_str()),
+        ("Cookie", cookie.as_str()),
+    ] {
+        let answer = rig.send("GET", "/api/v1/whoami", &[header], b"").await;
+        let user = json!({"name": "alice", "logged_in": true, "grants": [], "expires_at": login["expires_at"]});
+        assert_eq!(
+            (answer.status, answer.json()),
+            (200, json!({"app": null, "user": user}))
+        );
+    }
+    let lacks = |method: &'static str, path: &'static str, body: &'static str| {
+        let (rig, bearer) = (&rig, bearer.as_str());
+        async move {
+            let headers = [("Authorization", bearer)];
+            let answer = rig.send(method, path, &headers, body.as_bytes()).await;
+            assert_eq!(answer.status, 403);
+            answer.json()["error"]["message"].clone()
+        }
+    };
+    assert_eq!(
+        lacks("GET", "/api/v1/processes", "").await,
+        "user alice has no role"
+    );
+    let grant = json!({"role": "viewer", "namespaces": ["web"]});
+    assert_eq!(
+        rig.native("POST", "/users/alice/grants", grant).await.0,
+        201
+    );
+    let start = r#"{"op": "start", "hosts": ["10.0.0.1"]}"#;
+    assert_eq!(
+        lacks("POST", "/api/v1/processes/web/nginx/operate", start).await,
+        "user alice lacks role operator in namespace web"
+    );
+    assert_eq!(
+        lacks("GET", "/api/v1/users", "").await,
+        "user alice lacks role admin"
+    );
+
+    // A trusted app names its user, whose roles do not count.
+    let (status, caller) = rig.native("GET", "/whoami", Value::Null).await;
+    assert_eq!(status, 200);
+    assert_eq!(
+        caller["user"],
+        json!({"name": "alice", "logged_in": false, "grants": null, "expires_at": null})
+    );
+    assert_eq!(caller["app"]["trusted"], true);
+
+    let headers = [("Authorization", bearer.as_str())];
+    rig.send("POST", "/api/v1/logout", &headers, b"").await;
+    let answer = rig.send("GET", "/api/v1/whoami", &headers, b"").await;
+    assert_eq!(
+        (answer.status, &answer.json()["error"]["message"]),
+        (
+            401,
+            &json!("the login has expired or was ended: log in again")
+        )
+    );
+}
+
+#[tokio::test]
 async fn requests_without_credentials_are_refused() {
     let rig = Rig::new().await;
     for path in [

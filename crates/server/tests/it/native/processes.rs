@@ -574,3 +574,31 @@ async fn a_trailing_slash_changes_nothing() {
         assert_eq!(with.get("count"), without.get("count"), "{path}");
     }
 }
+
+#[tokio::test]
+async fn names_are_listed_by_their_beginning() {
+    let rig = Rig::new().await;
+    for name in ["web/nginx", "web/napper", "work/x"] {
+        let body = json!({"hosts": ["10.0.0.1", "10.0.0.2"], "spec": spec()});
+        let (status, answer) = rig
+            .native("POST", &format!("/processes/{name}"), body)
+            .await;
+        assert_eq!(status, 200, "{answer}");
+    }
+    let (_, found) = rig.native("GET", "/names?prefix=web/n", Value::Null).await;
+    assert_eq!(
+        found,
+        json!({"names": ["web/napper", "web/nginx"], "namespaces": []})
+    );
+    let (_, found) = rig
+        .native("GET", "/names?prefix=w&limit=2", Value::Null)
+        .await;
+    assert_eq!(
+        found,
+        json!({"names": ["web/napper", "web/nginx"], "namespaces": ["web", "work"]})
+    );
+    let gone = json!({"hosts": ["10.0.0.1", "10.0.0.2"]});
+    rig.native("DELETE", "/processes/work/x", gone).await;
+    let (_, found) = rig.native("GET", "/names?prefix=wo", Value::Null).await;
+    assert_eq!(found, json!({"names": [], "namespaces": []}));
+}

@@ -40,7 +40,7 @@ async fn a_long_poll_answers_when_the_task_ends() {
             &early["results"][0]["code"],
             &early["results"][0]["message"]
         ),
-        (&json!(115), &json!("handling"))
+        (&json!(115), &json!("in progress"))
     );
     let failing = agent.end_next(|_| Outcome {
         flag: Some(Flag::Running),
@@ -173,5 +173,16 @@ async fn an_unknown_task_is_not_found() {
     assert_eq!(
         (status, &answer["error"]["code"]),
         (404, &json!("not_found"))
+    );
+}
+
+#[tokio::test]
+async fn an_operation_on_one_process_names_it_in_the_path_alone() {
+    let rig = Rig::new().await;
+    let body = json!({"op": "start", "hosts": ["10.0.0.1"], "process": "gse/other"});
+    let (status, answer) = rig.native("POST", "/processes/gse/web/operate", body).await;
+    assert_eq!(
+        (status, &answer["error"]["field"]),
+        (400, &json!("process"))
     );
 }

@@ -76,6 +76,61 @@ async fn the_view_has_the_same_filters_under_native_names() {
 }
 
 #[tokio::test]
+async fn the_view_is_filtered_by_the_states_of_instances() {
+    let business = Business::new().await;
+    let (_, all) = business
+        .rig
+        .native("GET", "/processes/view?business=2", Value::Null)
+        .await;
+    let ids = |wanted: &dyn Fn(&Value) -> bool| -> Vec<u64> {
+        let rows = all["processes"].as_array().unwrap().iter();
+        let rows = rows.filter(|row| wanted(row));
+        rows.map(|row| row["id"].as_u64().unwrap()).collect()
+    };
+    let has = |row: &Value, state: &str| {
+        let instances = row["instances"].as_array().unwrap();
+        instances.iter().any(|one| one["state"] == state)
+    };
+    let cases: [(&str, Vec<u64>); 5] = [
+        ("running", ids(&|row| has(row, "running"))),
+        ("unknown", ids(&|row| has(row, "unknown"))),
+        ("unregistered", ids(&|row| row["status"] == "unregistered")),
+        (
+            "running,unregistered",
+            ids(&|row| has(row, "running") || row["status"] == "unregistered"),
+        ),
+        ("failed", vec![]),
+    ];
+    assert!(
+        cases.iter().filter(|(_, ids)| !ids.is_empty()).count() >= 3,
+        "{all}"
+    );
+    for (state, expected) in cases {
+        let path = format!("/processes/view?business=2&state={state}");
+        let (status, answer) = business.rig.native("GET", &path, Value::Null).await;
+        assert_eq!(status, 200, "{answer}");
+        let rows = answer["processes"].as_array().unwrap().iter();
+        let found: Vec<u64> = rows.map(|row| row["id"].as_u64().unwrap()).collect();
+        assert_eq!(found, expected, "{state}");
+    }
+    for (query, expected) in [("restart_needed=true", 0), ("restart_needed=false", 5)] {
+        let path = format!("/processes/view?business=2&{query}");
+        let (_, answer) = business.rig.native("GET", &path, Value::Null).await;
+        assert_eq!(answer["count"], expected, "{query}");
+    }
+    let (status, answer) = business
+        .rig
+        .native("GET", "/processes/view?business=2&state=odd", Value::Null)
+        .await;
+    assert_eq!(status, 400);
+    let message = answer["error"]["message"].as_str().unwrap();
+    assert!(
+        message.contains("state") && message.contains("unregistered"),
+        "{answer}"
+    );
+}
+
+#[tokio::test]
 async fn a_bad_query_names_its_parameter() {
     let business = Business::new().await;
     for (query, field, character) in [

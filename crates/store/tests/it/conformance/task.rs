@@ -147,6 +147,10 @@ pub async fn tasks_are_listed_newest_first_in_pages(database: &TestDatabase) {
         n_targets: n,
         n_ended: 0,
         n_ok: 0,
+        // The sample's targets differ in their operation, and each four have one process.
+        op: (n == 1).then_some(sample::target(n, 0).op),
+        process: "gse/p0".into(),
+        n_processes: n.div_ceil(4),
     });
     assert_eq!(seen, expected);
 }

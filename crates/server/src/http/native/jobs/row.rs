@@ -5,6 +5,7 @@ use model::Host;
 use model::job::{JobRow, JobStatus, JobTaskRow};
 use store::JobCounts;
 
+use crate::http::native::plain::plain;
 use crate::http::native::response::fit;
 
 pub(crate) fn counts(counts: JobCounts) -> JobCountsView {
@@ -83,7 +84,7 @@ fn task(task: JobTaskRow) -> JobTaskView {
         priority: task.priority,
         status: task.status.as_str().into(),
         code: task.code.0,
-        reason: task.reason,
+        reason: plain(&task.reason).into_owned(),
         solutions: solutions.iter().map(|text| (*text).into()).collect(),
         command: task.command,
         output: task.output,
