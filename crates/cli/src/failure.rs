@@ -7,7 +7,7 @@ use std::process::ExitCode;
 pub const EXIT_CODES: &str = "\
 Exit codes:
     0  done; or nothing to do, because it was already running or already stopped
-    1  some target failed
+    1  some target failed; of a diff: something differs
     2  the command line or a file is wrong; nothing was changed
     3  the server cannot be reached or cannot answer, or it refused the credentials or the role
     4  nothing of that name exists: no target of the operation is registered

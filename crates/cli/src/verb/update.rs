@@ -48,8 +48,9 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     if from_file.is_none() && args.spec.is_empty() {
         let name = args.name.as_ref();
         register::name(name, &Definition::default(), false)?;
-        return Err(Failure::usage("nothing to change")
-            .advise("give a file with --file FILE, or the flags to change; see muster update --help"));
+        return Err(Failure::usage("nothing to change").advise(
+            "give a file with --file FILE, or the flags to change; see muster update --help",
+        ));
     }
     let named = args.targets.hosts.read()?;
     // Check the file before the first request, and everything before the first change.

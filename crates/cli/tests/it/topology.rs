@@ -276,3 +276,52 @@ fn a_refusal_of_the_server_is_passed_on() {
     assert_eq!(ran.code, 2, "{ran:?}");
     assert!(ran.stderr.contains("order: must be some of set"), "{ran:?}");
 }
+
+#[test]
+fn a_business_is_named_by_id_or_by_name_in_every_verb() {
+    let list = json!({"businesses": [
+        {"id": 2, "name": "shop"}, {"id": 3, "name": "twin"}, {"id": 4, "name": "twin"}]});
+    let server = FakeServer::new(move |asked| match asked.line.as_str() {
+        "GET /api/v1/businesses" => ok(list.clone()),
+        _ => ok(json!({"count": 0, "processes": [], "jobs": [], "templates": [], "grants": []})),
+    });
+    for line in [
+        "ps --biz shop",
+        "ps --business shop",
+        "job list --biz shop",
+        "job start --biz shop --no-wait",
+        "template list --biz shop",
+        "template files --biz shop",
+        "expression explain * --biz shop",
+        "topology show shop",
+        "topology export shop",
+        "topology refresh shop",
+        "topology remove shop --yes",
+        "user grant ann --role viewer --biz shop,3",
+        "app revoke ci --business shop",
+    ] {
+        let words: Vec<&str> = line.split(' ').collect();
+        let n_before = server.lines().len();
+        muster(&words).to(&server.url).run();
+        let asked = server.asked().split_off(n_before);
+        assert_eq!(asked[0].line, "GET /api/v1/businesses", "{line}");
+        let is_resolved = asked[1..].iter().any(|one| {
+            one.line.contains("business=2")
+                || one.line.contains("/businesses/2")
+                || one.body["business"] == 2
+                || one.body["businesses"][0] == 2
+                || line.starts_with("topology show")
+        });
+        assert!(is_resolved, "{line}: {asked:?}");
+    }
+    let ran = muster(&["ps", "--biz", "twin"]).to(&server.url).run();
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(
+        ran.stderr
+            .contains("2 businesses are called \"twin\": 3, 4"),
+        "{ran:?}"
+    );
+    let ran = muster(&["ps", "--biz", "nobody"]).to(&server.url).run();
+    assert_eq!(ran.code, 4, "{ran:?}");
+    assert!(ran.stderr.contains("muster topology show"), "{ran:?}");
+}
