@@ -17,6 +17,7 @@ mod group;
 mod held;
 mod host;
 mod job;
+mod log;
 mod login;
 mod operate;
 mod process;
@@ -49,6 +50,7 @@ pub use job::{
     JobBody, JobCountsView, JobCreated, JobDetail, JobList, JobOptionsBody, JobRetried,
     JobTaskView, JobView, RetryBody,
 };
+pub use log::LogPiece;
 pub use login::{LoggedIn, LoginBody};
 pub use operate::{OperateBody, Operated, OperationsBody};
 pub use process::{
