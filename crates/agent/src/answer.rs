@@ -88,6 +88,7 @@ impl Answers {
             }
             Question::Held {}
             | Question::Logs(_)
+            | Question::SelectedLogs(_)
             | Question::WriteFile(_)
             | Question::ReadFile(_)
                 if self.open.len() >= MAX_OPEN =>
@@ -111,7 +112,7 @@ impl Answers {
                 self.push(ask.id, AnswerSource::Held(report));
                 Some(Request::Held(answer))
             }
-            Question::Logs(logs) => {
+            Question::Logs(logs) | Question::SelectedLogs(logs) => {
                 let (output, request) = ProcessOutput::new(logs);
                 self.push(ask.id, AnswerSource::Output(output));
                 Some(request)
@@ -163,9 +164,9 @@ impl Answers {
     }
 
     /// When to poll a followed file again.
-    pub(crate) fn due(&self) -> Option<Instant> {
+    pub(crate) fn due(&self, now: Instant) -> Option<Instant> {
         let due = |answer: &Answer| match &answer.source {
-            AnswerSource::Output(written) if answer.credit > 0 => written.due(),
+            AnswerSource::Output(written) if answer.credit > 0 => written.due(now),
             AnswerSource::Held(_)
             | AnswerSource::Bytes(..)
             | AnswerSource::Output(_)

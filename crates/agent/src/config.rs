@@ -33,12 +33,14 @@ const AGENT_ID: Key = Key::new("agent_id", "MUSTER_AGENT_ID");
 const JOIN: Key = Key::new("join", "MUSTER_JOIN_TOKEN");
 const MEMORY_MAX: Key = Key::new("memory_max", "MUSTER_AGENT_MEMORY_MAX");
 const CPU_MAX: Key = Key::new("cpu_max", "MUSTER_AGENT_CPU_MAX");
+const OUTPUT_RUNS: Key = Key::new("output_runs", "MUSTER_OUTPUT_RUNS");
+const OUTPUT_MAX: Key = Key::new("output_max", "MUSTER_OUTPUT_MAX");
 const CGROUPS: Key = Key::new("cgroups", "MUSTER_CGROUPS");
 const RELEASE: Key = Key::new("release", "MUSTER_RELEASE");
 const RELEASE_PATHS: Key = Key::new("release_paths", "MUSTER_RELEASE_PATHS");
 const LOG: Key = Key::new("log", "MUSTER_LOG");
 const LOG_FORMAT: Key = Key::new("log_format", "MUSTER_LOG_FORMAT");
-const KEYS: [Key; 13] = [
+const KEYS: [Key; 15] = [
     SERVER,
     DATA,
     IP,
@@ -47,6 +49,8 @@ const KEYS: [Key; 13] = [
     JOIN,
     MEMORY_MAX,
     CPU_MAX,
+    OUTPUT_RUNS,
+    OUTPUT_MAX,
     CGROUPS,
     RELEASE,
     RELEASE_PATHS,
@@ -63,8 +67,8 @@ Examples:
     muster-agent --server 10.0.0.1:7101
   Several replicas; the agent connects to one of them:
     muster-agent --server r1:7101,r2:7101,r3:7101
-  From a file (keys: server, data, ip, cloud_id, agent_id, join, memory_max, cpu_max, cgroups,
-  release, release_paths, log, log_format; at the top or in a table [agent]):
+  From a file (keys: server, data, ip, cloud_id, agent_id, join, memory_max, cpu_max, output_runs,
+  output_max, cgroups, release, release_paths, log, log_format; at the top or in a table [agent]):
     muster-agent --config /etc/muster/agent.toml
   What would it use?
     muster-agent --config /etc/muster/agent.toml --print-config
@@ -102,6 +106,13 @@ pub struct AgentArgs {
     /// [env: MUSTER_AGENT_CPU_MAX] [default: 50]
     #[arg(long, value_name = "PERCENT")]
     pub cpu_max: Option<String>,
+    /// Of how many runs of each process the output is kept, 1 to 20 [env: MUSTER_OUTPUT_RUNS] [default: 3]
+    #[arg(long, value_name = "N")]
+    pub output_runs: Option<String>,
+    /// How much of the output of one run is kept, on disk; when there is more, at least the last half of this stays
+    /// [env: MUSTER_OUTPUT_MAX] [default: 1MiB]
+    #[arg(long, value_name = "BYTES")]
+    pub output_max: Option<String>,
     /// auto: a control group for each process, where the host offers them; off: none [env: MUSTER_CGROUPS]
     /// [default: auto]
     #[arg(long, value_name = "USE")]
@@ -142,6 +153,9 @@ pub struct AgentConfig {
     pub memory_max: u64,
     /// Percent of one core that the agent itself may use.
     pub cpu_max: u32,
+    /// Of how many runs of a process the output is kept, and how many bytes of each.
+    pub output_runs: u32,
+    pub output_max: u64,
     pub cgroups: ControlGroups,
     /// Where the server may write and read configuration files.
     pub release: AllowedPaths,
@@ -182,6 +196,12 @@ impl AgentConfig {
             cpu_max: sources
                 .pick(CPU_MAX, args.cpu_max.as_deref(), amount::parse_cpu)?
                 .unwrap_or(amount::DEFAULT_CPU),
+            output_runs: sources
+                .pick(OUTPUT_RUNS, args.output_runs.as_deref(), amount::parse_runs)?
+                .unwrap_or(supervisor::DEFAULT_OUTPUT_RUNS),
+            output_max: sources
+                .pick(OUTPUT_MAX, args.output_max.as_deref(), amount::parse_output)?
+                .unwrap_or(supervisor::DEFAULT_OUTPUT_MAX),
             cgroups: sources
                 .pick(CGROUPS, args.cgroups.as_deref(), ControlGroups::parse)?
                 .unwrap_or_default(),
@@ -215,6 +235,8 @@ impl AgentConfig {
         }
         table.insert("memory_max".into(), memory_text(self.memory_max).into());
         table.insert("cpu_max".into(), i64::from(self.cpu_max).into());
+        table.insert("output_runs".into(), i64::from(self.output_runs).into());
+        table.insert("output_max".into(), memory_text(self.output_max).into());
         table.insert("cgroups".into(), self.cgroups.as_str().into());
         release::show(&self.release, &mut table);
         table.insert("log".into(), self.log.as_str().into());

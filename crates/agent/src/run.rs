@@ -157,6 +157,8 @@ async fn run_agent(
         // In a process that is more than an agent, the agent cannot tell its own CPU time.
         cpu_max: image.is_some().then_some(config.cpu_max),
         control_groups: config.cgroups,
+        output_runs: config.output_runs,
+        output_max: config.output_max,
         ..Options::default()
     };
     let (supervisor, recovered) = Supervisor::open(&data.path().join(SUPERVISOR_DIR), options)?;

@@ -339,7 +339,7 @@ impl<S: AsyncRead + AsyncWrite> Session<'_, S> {
         }
         let heartbeat_at = self.heartbeat_at;
         let report_at = self.state.due().unwrap_or(heartbeat_at);
-        let look_at = self.answers.due().unwrap_or(heartbeat_at);
+        let look_at = self.answers.due(Instant::now()).unwrap_or(heartbeat_at);
         silent_at.min(heartbeat_at).min(report_at).min(look_at)
     }
 

@@ -18,6 +18,7 @@ mod group;
 mod held;
 mod host;
 mod job;
+mod log;
 mod login;
 mod operate;
 mod process;
@@ -50,6 +51,7 @@ pub use job::{
     JobBody, JobCountsView, JobCreated, JobDetail, JobList, JobOptionsBody, JobRetried,
     JobTaskView, JobView, RetryBody,
 };
+pub use log::LogPiece;
 pub use login::{LoggedIn, LoginBody, WhoAmI, WhoAmIApp, WhoAmIUser};
 pub use operate::{OperateBody, Operated, OperationsBody};
 pub use process::{

@@ -76,6 +76,8 @@ responses! {
         pub code: i32,
         /// Of a command that failed, the line of its output that names the error.
         pub message: Cow<'a, str>,
+        /// What is wrong although it is done, such as a log that cannot be written.
+        pub warning: Option<Cow<'a, str>>,
         #[schema(value_type = Option<i64>)]
         pub ended_at: Option<UnixMillis>,
         /// Whether the agent keeps it as wanted from now on, where the operation changed that.

@@ -14,11 +14,13 @@ use ureq::typestate::{WithBody, WithoutBody};
 use ureq::{Agent, Body, RequestBuilder};
 
 mod change_stream;
+mod log_stream;
 mod path;
 mod refusal;
 mod tls;
 
 pub use change_stream::{ChangeEvent, ChangeStream, reopen};
+pub use log_stream::LogStream;
 pub use path::{Path, business_path, job_path, process_path, processes_named, task_path};
 
 use crate::account::{Account, UserName};

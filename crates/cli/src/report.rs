@@ -157,6 +157,7 @@ pub fn report(
     } else if is_few {
         show::targets(out, &rows, strictness)?;
     }
+    show::warnings(out, &rows, strictness);
     show::failures(out, &rows, strictness, &task.id)?;
     match sums.failed {
         0 => out.success(out.paint(Style::Good, &sums.line()))?,

@@ -55,6 +55,9 @@ impl Outcome {
         if let Some(headline) = &mut self.headline {
             sanitize_line(headline, MAX_MESSAGE);
         }
+        if let Some(warning) = &mut self.warning {
+            sanitize_line(warning, MAX_MESSAGE);
+        }
         if let Some(CommandRun {
             command, output, ..
         }) = &mut self.ran

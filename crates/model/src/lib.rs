@@ -19,6 +19,7 @@ pub mod host;
 pub mod invalid;
 pub mod job;
 pub mod lenient;
+pub mod line_pattern;
 pub mod name;
 pub mod operation;
 pub mod scope;
@@ -32,6 +33,7 @@ pub mod webhook;
 
 pub use host::{AgentId, Host};
 pub use invalid::Invalid;
+pub use line_pattern::LinePattern;
 pub use name::{FullName, Labels, Namespace, ProcessName};
 pub use operation::{Code, Op, OpId, Outcome, TaskId};
 pub use spec::Spec;

@@ -208,6 +208,9 @@ pub struct Outcome {
     /// The line of the message that names the error, if the message is the output of a command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub headline: Option<String>,
+    /// What is wrong although the operation itself went well: its log cannot be used. Not shown by the GSE dialects.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
     pub ended_at: UnixMillis,
     /// From the request until the server got the result: waiting, command and checks. Set by the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -235,6 +238,7 @@ impl Outcome {
             code,
             message: message.into(),
             headline: None,
+            warning: None,
             ended_at,
             took_ms: None,
             flag: None,

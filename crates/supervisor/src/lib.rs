@@ -23,18 +23,23 @@ mod supervisor;
 
 pub use os::config_file::{AllowedPaths, ConfigFileError, ConfigFiles};
 pub use os::ourselves;
-pub use os::tail::{FileChange, Log, ReadUntil};
+pub use os::tail::{FileChange, Log, LogRead, ReadUntil};
 #[cfg(fake_os)]
 pub use os::{host, trace};
-pub use supervisor::{ControlGroups, Options, Supervisor, SupervisorError};
+pub use supervisor::{
+    ControlGroups, DEFAULT_OUTPUT_MAX, DEFAULT_OUTPUT_RUNS, Options, Supervisor, SupervisorError,
+};
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use model::event::Event;
 use model::group::ProcessGroup;
 use model::held::HeldReport;
 use model::spec::Probe;
-use model::{Flag, FullName, Labels, Namespace, Op, OpId, Outcome, Spec, Status, UnixMillis};
+use model::{
+    Flag, FullName, Labels, LinePattern, Namespace, Op, OpId, Outcome, Spec, Status, UnixMillis,
+};
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
@@ -63,8 +68,25 @@ pub enum Request {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogRequest {
     pub process: FullName,
+    pub run: WhichRun,
+    /// Only what was written within this time, and perhaps up to a minute more.
+    pub since: Option<Duration>,
+    /// Only lines that match.
+    pub pattern: Option<LinePattern>,
     pub tail_lines: u32,
     pub until: ReadUntil,
+    /// Only runs after this one: the reader has seen it.
+    pub after_run: Option<u32>,
+}
+
+/// Which run of a process.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum WhichRun {
+    /// The current one, or the last one of a process that does not run.
+    #[default]
+    Current,
+    /// The one before that.
+    Previous,
 }
 
 /// Why there is no output to read.

@@ -23,8 +23,10 @@ mod file_name;
 pub mod host;
 #[cfg(not(fake_os))]
 pub(crate) mod identity;
+pub(crate) mod kept_runs;
 #[cfg_attr(fake_os, path = "fake_os/kill.rs")]
 pub(crate) mod kill;
+mod last_lines;
 mod launch;
 #[cfg(not(fake_os))]
 pub(crate) mod limits;
@@ -34,6 +36,7 @@ pub(crate) mod observe;
 pub(crate) mod observe_error;
 pub(crate) mod observe_target;
 pub mod ourselves;
+pub(crate) mod output_times;
 #[cfg_attr(fake_os, path = "fake_os/pidfile.rs")]
 pub(crate) mod pidfile;
 #[cfg(fake_os)]

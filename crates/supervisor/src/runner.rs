@@ -13,6 +13,7 @@ mod group_membership;
 mod health;
 mod inspect;
 mod limits;
+mod logs;
 mod oom;
 mod outbox;
 mod output;
@@ -44,6 +45,7 @@ use crate::machine::{Boot, Depth, Event, Pools, Run};
 use crate::os::cgroup::Cgroups;
 use crate::os::exits::Exits;
 use crate::os::family::Families;
+use crate::os::kept_runs::KeptRuns;
 use crate::os::procfs::Stat;
 use crate::os::sample::Sampler;
 use crate::os::spools::Spools;
@@ -64,6 +66,10 @@ use sync::done_syncing;
 const MAX_REQUESTS: usize = 1024;
 /// How often output files are checked.
 const BOUND_OUTPUT_EVERY: Duration = Duration::from_secs(1);
+/// The same while one of them grows fast.
+const BOUND_FLOOD_EVERY: Duration = Duration::from_millis(100);
+/// How many of these checks there are for one regular check.
+const FLOOD_ROUNDS: u32 = 10;
 
 /// In every n-th check, also files that were not growing, of processes that used CPU.
 const BOUND_ALL_EVERY: u32 = 5;
@@ -102,6 +108,7 @@ pub(crate) struct Runner {
     names: HashMap<FullName, Key>,
     next_key: u32,
     spools: Spools,
+    runs: KeptRuns,
     exits: Exits,
     families: Families,
     /// The processes that watch a run.
@@ -124,6 +131,9 @@ pub(crate) struct Runner {
     /// When the journal may be synced again after a failure.
     sync_due_boot_ms: u64,
     bound_rounds: u32,
+    /// An output grew fast before the last check.
+    is_flooded: bool,
+    flood_rounds: u32,
     /// An error was logged that the directory is gone.
     dir_is_lost: bool,
     boot: Boot,
@@ -154,6 +164,11 @@ impl Runner {
         spawn::prepare_agent_process();
         let agent = agent_mark(&supervisor.dir);
         let output = supervisor.dir.join("output");
+        let runs = KeptRuns::in_dir(
+            supervisor.dir.join("runs"),
+            supervisor.options.output_runs,
+            supervisor.options.output_max,
+        );
         let control_groups = supervisor.options.control_groups;
         let options = &supervisor.options;
         let pace = Pace::new(options.sample_every, options.cpu_max);
@@ -167,6 +182,7 @@ impl Runner {
             names: HashMap::new(),
             next_key: 0,
             spools: Spools::in_dir(output),
+            runs,
             exits: Exits::new().map_err(SupervisorError::Watch)?,
             families: Families::default(),
             watchers: HashMap::new(),
@@ -186,6 +202,8 @@ impl Runner {
             rewrite_due_boot_ms: 0,
             sync_due_boot_ms: 0,
             bound_rounds: 0,
+            is_flooded: false,
+            flood_rounds: 0,
             dir_is_lost: false,
             boot: supervisor.boot,
             is_whole: supervisor.is_whole,
@@ -270,6 +288,11 @@ impl Runner {
                 }
                 _ = bound.tick() => {
                     let long = self.bound_output();
+                    let pause = match self.is_flooded {
+                        true => BOUND_FLOOD_EVERY,
+                        false => BOUND_OUTPUT_EVERY,
+                    };
+                    bound.reset_after(pause);
                     if rotating.is_none() {
                         rotating = output::rotate(long);
                     }
@@ -318,6 +341,10 @@ impl Runner {
         let sinks = || held.values().flat_map(|held| held.process.sinks());
         self.spools
             .remove_strays(|path| sinks().any(|sink| sink.path == path));
+        // A damaged journal may lack processes that the server will register again.
+        if self.is_whole {
+            self.runs.remove_strays(self.names.keys());
+        }
         self.cgroups.tidy_unheld(self.names.keys());
         self.cgroups.tidy_others();
     }

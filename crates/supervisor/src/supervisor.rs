@@ -14,9 +14,12 @@ use tokio::sync::{mpsc, watch};
 use crate::journal::entry::{Entry, JournalState};
 use crate::journal::{self, Extent, Journal};
 use crate::machine::Boot;
-use crate::os::clock;
+use crate::os::{clock, kept_runs};
 use crate::runner::Runner;
 use crate::{Notice, Recovered, Registration, Request};
+
+pub const DEFAULT_OUTPUT_RUNS: u32 = 3;
+pub const DEFAULT_OUTPUT_MAX: u64 = 1024 * 1024;
 
 /// Settings. The defaults are for production; tests use shorter periods.
 #[derive(Debug, Clone)]
@@ -37,6 +40,10 @@ pub struct Options {
     /// The journal is rewritten when it is larger than this and mostly superseded.
     pub journal_bytes: u64,
     pub control_groups: ControlGroups,
+    /// Of how many runs of a process the output is kept.
+    pub output_runs: u32,
+    /// How much of the output of one run is kept, in bytes on disk.
+    pub output_max: u64,
 }
 
 /// Whether each process gets a control group of its own.
@@ -81,6 +88,8 @@ impl Default for Options {
             check_config_every: Duration::from_secs(60),
             journal_bytes: 8 * 1024 * 1024,
             control_groups: ControlGroups::default(),
+            output_runs: DEFAULT_OUTPUT_RUNS,
+            output_max: DEFAULT_OUTPUT_MAX,
         }
     }
 }
@@ -120,7 +129,10 @@ impl Supervisor {
             dir: dir.to_owned(),
             source,
         };
-        std::fs::create_dir_all(dir.join("output")).map_err(failed)?;
+        std::fs::create_dir_all(dir).map_err(failed)?;
+        for folder in ["output", "runs"] {
+            kept_runs::make_private_at_start(&dir.join(folder)).map_err(failed)?;
+        }
         let lock = journal::lock(dir)
             .map_err(failed)?
             .ok_or_else(|| SupervisorError::InUse(dir.to_owned()))?;

@@ -12,7 +12,7 @@
 
 use bytes::Bytes;
 use model::config_file::DesiredFile;
-use model::{FullName, Invalid};
+use model::{FullName, Invalid, LinePattern};
 use serde::{Deserialize, Serialize};
 
 /// The largest chunk.
@@ -44,6 +44,8 @@ pub enum Question {
     Held {},
     /// What does this process write? Answered with the bytes themselves.
     Logs(Logs),
+    /// The same with fields that agents did not always know: these refuse the question instead of ignoring the fields.
+    SelectedLogs(Logs),
     /// Write this file. Answered at once with an empty output, and with a [`model::config_file::WrittenFile`] as JSON when it is
     /// done.
     WriteFile(WriteFile),
@@ -65,6 +67,29 @@ pub struct Logs {
     /// Continues with what is written from now on.
     #[serde(default)]
     pub follow: bool,
+    /// The run before the current or last one.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub previous: bool,
+    /// Only what was written within this time, by the clock of the host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since_ms: Option<u64>,
+    /// Only lines that match.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grep: Option<LinePattern>,
+}
+
+impl Logs {
+    /// The question for an agent of any version.
+    pub fn into_question(self) -> Question {
+        match self.previous || self.since_ms.is_some() || self.grep.is_some() {
+            true => Question::SelectedLogs(self),
+            false => Question::Logs(self),
+        }
+    }
+}
+
+fn is_false(flag: &bool) -> bool {
+    !*flag
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,6 +114,7 @@ impl Ask {
             Question::WriteFile(write) => write.content.clone(),
             Question::Held {}
             | Question::Logs(_)
+            | Question::SelectedLogs(_)
             | Question::ReadFile(_)
             | Question::More { .. }
             | Question::Cancel => Bytes::new(),
@@ -186,10 +212,19 @@ mod tests {
         #[test]
         fn questions_read_back_what_they_say(id in any::<u64>(), tail_lines in any::<u32>(), follow in any::<bool>(), chunks in any::<u32>(), path in any::<String>(), mode in any::<u32>(), max_bytes in any::<u64>(), content in prop::collection::vec(any::<u8>(), 0..2000)) {
             let process: FullName = "web/nginx".parse().unwrap();
+            let logs = |since: Option<u32>| Logs {
+                process: process.clone(),
+                tail_lines,
+                follow,
+                previous: since.is_some(),
+                since_ms: since.map(u64::from),
+                grep: since.map(|_| LinePattern::parse("a|b").unwrap()),
+            };
             let file = DesiredFile { path: path.clone(), mode, ..wanted() };
             for question in [
                 Question::Held {},
-                Question::Logs(Logs { process, tail_lines, follow }),
+                logs(None).into_question(),
+                logs(Some(chunks)).into_question(),
                 Question::WriteFile(WriteFile { file, content: content.into() }),
                 Question::ReadFile(ReadFile { path, max_bytes }),
                 Question::More { chunks },

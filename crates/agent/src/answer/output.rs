@@ -1,4 +1,4 @@
-//! Streams the output of a process: the last lines of its log file, then new lines as they are written.
+//! Streams the output of a process: its last lines, then new lines as they are written.
 //!
 //! ```text
 //!   Opening ──► Open ──► Resting ──► Open     polled every 250 ms
@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use supervisor::{FileChange, Log, LogError, LogRequest, ReadUntil, Request};
+use supervisor::{FileChange, Log, LogError, LogRead, LogRequest, ReadUntil, Request, WhichRun};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 use wire::ask::{Logs, MAX_CHUNK};
@@ -25,6 +25,8 @@ pub(super) struct ProcessOutput {
     logs: Logs,
     /// Whether the reader has got a first chunk, perhaps an empty one.
     has_begun: bool,
+    /// The last run that was read.
+    read_run: Option<u32>,
     state: State,
 }
 
@@ -32,6 +34,8 @@ pub(super) struct ProcessOutput {
 enum State {
     Opening(oneshot::Receiver<Result<Log, LogError>>),
     Open(Log),
+    /// No line has matched so far; read on as soon as everything else was sent.
+    Searching(Log),
     /// Sent to its end; polled again at this time.
     Resting(Log, Instant),
     /// No file; requested again at this time.
@@ -42,17 +46,19 @@ enum State {
 impl ProcessOutput {
     /// Also returns the request that opens the file.
     pub(super) fn new(logs: Logs) -> (Self, Request) {
-        let (state, request) = open(&logs, logs.tail_lines);
+        let (state, request) = open(&logs, logs.tail_lines, None);
         let output = Self {
             logs,
             has_begun: false,
+            read_run: None,
             state,
         };
         (output, request)
     }
 
-    pub(super) fn due(&self) -> Option<Instant> {
+    pub(super) fn due(&self, now: Instant) -> Option<Instant> {
         match &self.state {
+            State::Searching(_) => Some(now),
             State::Resting(_, at) | State::Waiting(at) => Some(*at),
             State::Opening(_) | State::Open(_) | State::Refused(_) => None,
         }
@@ -80,7 +86,7 @@ impl ProcessOutput {
     pub(super) fn next(&mut self, now: Instant, mut ask: impl FnMut(Request)) -> Option<NextChunk> {
         let state = std::mem::replace(&mut self.state, State::Waiting(now));
         let piece = match state {
-            State::Open(log) => self.read(log, now),
+            State::Open(log) | State::Searching(log) => self.read(log, now),
             State::Resting(mut log, at) if at <= now => match log.follow_writer() {
                 Ok(FileChange::Unchanged | FileChange::Restarted) => self.read(log, now),
                 Ok(FileChange::Removed) => None,
@@ -88,7 +94,7 @@ impl ProcessOutput {
             },
             State::Waiting(at) if at <= now => {
                 // A new file is read from its beginning.
-                let (state, request) = open(&self.logs, u32::MAX);
+                let (state, request) = open(&self.logs, u32::MAX, self.read_run);
                 self.state = state;
                 ask(request);
                 None
@@ -99,7 +105,10 @@ impl ProcessOutput {
                 None
             }
         };
-        let is_waiting = matches!(self.state, State::Resting(..) | State::Waiting(_));
+        let is_waiting = matches!(
+            self.state,
+            State::Searching(_) | State::Resting(..) | State::Waiting(_)
+        );
         if piece.is_none() && !self.has_begun && is_waiting {
             self.has_begun = true;
             return Some(NextChunk::Chunk(Vec::new()));
@@ -109,14 +118,25 @@ impl ProcessOutput {
     }
 
     fn read(&mut self, mut log: Log, now: Instant) -> Option<NextChunk> {
-        match log.read(MAX_CHUNK) {
+        self.read_run = log.run_number().or(self.read_run);
+        let max = match self.logs.grep {
+            // With a line that was begun before it must fit into a chunk.
+            Some(_) => MAX_CHUNK / 2,
+            // With a newline between two runs.
+            None => MAX_CHUNK - 1,
+        };
+        match log.read(max) {
             Err(error) => Some(NextChunk::Refused(error.to_string())),
-            Ok(bytes) if !bytes.is_empty() => {
+            Ok(LogRead::Bytes(bytes)) => {
                 self.state = State::Open(log);
                 Some(NextChunk::Chunk(bytes))
             }
-            Ok(_) if !self.logs.follow => Some(NextChunk::Last(Vec::new())),
-            Ok(_) => {
+            Ok(LogRead::Skipped) => {
+                self.state = State::Searching(log);
+                None
+            }
+            Ok(LogRead::End) if !self.logs.follow => Some(NextChunk::Last(Vec::new())),
+            Ok(LogRead::End) => {
                 self.state = State::Resting(log, now + POLL_EVERY);
                 None
             }
@@ -124,11 +144,18 @@ impl ProcessOutput {
     }
 }
 
-fn open(logs: &Logs, tail_lines: u32) -> (State, Request) {
+fn open(logs: &Logs, tail_lines: u32, after_run: Option<u32>) -> (State, Request) {
     let (answer, log) = oneshot::channel();
     let wanted = LogRequest {
         process: logs.process.clone(),
+        run: match logs.previous {
+            true => WhichRun::Previous,
+            false => WhichRun::Current,
+        },
+        since: logs.since_ms.map(Duration::from_millis),
+        pattern: logs.grep.clone(),
         tail_lines,
+        after_run,
         until: match logs.follow {
             true => ReadUntil::Cancelled,
             false => ReadUntil::CurrentEnd,

@@ -1,4 +1,4 @@
-//! Limits of the agent's own memory and CPU.
+//! Limits of the agent's own memory and CPU, and of the output that it keeps.
 
 use model::Invalid;
 
@@ -11,16 +11,47 @@ pub(super) const DEFAULT_CPU: u32 = 50;
 /// No agent runs with less.
 const MIN_MEMORY: u64 = 4 * MIB;
 const MAX_MEMORY: u64 = 1024 * GIB;
+/// Less would not hold the output of an operation.
+const MIN_OUTPUT: u64 = 128 * KIB;
+const MAX_OUTPUT: u64 = GIB;
+/// Each is a file, and listed at each start of the process.
+const MAX_RUNS: u32 = 20;
 /// An agent works on one core.
 const MAX_CPU: u32 = 100;
 
 /// `256MiB`, `256M`, `1G`, or bytes.
 pub(super) fn parse_memory(text: &str) -> Result<u64, Invalid> {
     let text = text.trim();
-    let wrong = || {
-        let rule = format!("must be bytes from 4MiB to 1024GiB, as in 256MiB, not {text:?}");
-        Invalid::new("memory_max", rule)
-    };
+    parse_bytes(text)
+        .filter(|bytes| (MIN_MEMORY..=MAX_MEMORY).contains(bytes))
+        .ok_or_else(|| {
+            let rule = format!("must be bytes from 4MiB to 1024GiB, as in 256MiB, not {text:?}");
+            Invalid::new("memory_max", rule)
+        })
+}
+
+/// The same for the output that is kept of a run.
+pub(super) fn parse_output(text: &str) -> Result<u64, Invalid> {
+    let text = text.trim();
+    parse_bytes(text)
+        .filter(|bytes| (MIN_OUTPUT..=MAX_OUTPUT).contains(bytes))
+        .ok_or_else(|| {
+            let rule = format!("must be bytes from 128KiB to 1GiB, as in 1MiB, not {text:?}");
+            Invalid::new("output_max", rule)
+        })
+}
+
+pub(super) fn parse_runs(text: &str) -> Result<u32, Invalid> {
+    let number = text.trim().parse().ok();
+    number
+        .filter(|runs| (1..=MAX_RUNS).contains(runs))
+        .ok_or_else(|| {
+            let rule = format!("must be a number of runs from 1 to {MAX_RUNS}, not {text:?}");
+            Invalid::new("output_runs", rule)
+        })
+}
+
+fn parse_bytes(text: &str) -> Option<u64> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);
     let unit = match unit.trim_start() {
@@ -28,14 +59,9 @@ pub(super) fn parse_memory(text: &str) -> Result<u64, Invalid> {
         "K" | "KiB" => KIB,
         "M" | "MiB" => MIB,
         "G" | "GiB" => GIB,
-        _ => return Err(wrong()),
+        _ => return None,
     };
-    number
-        .parse::<u64>()
-        .ok()
-        .and_then(|number| number.checked_mul(unit))
-        .filter(|bytes| (MIN_MEMORY..=MAX_MEMORY).contains(bytes))
-        .ok_or_else(wrong)
+    number.parse::<u64>().ok()?.checked_mul(unit)
 }
 
 /// Formats bytes as [`parse_memory`] reads them.
@@ -89,6 +115,20 @@ mod tests {
         ] {
             let complaint = parse_memory(bad).unwrap_err().rule;
             assert!(complaint.contains("as in 256MiB"), "{complaint}");
+        }
+    }
+
+    #[test]
+    fn kept_output_has_limits() {
+        assert_eq!(parse_output("1MiB").unwrap(), MIB);
+        assert_eq!(parse_output("128K").unwrap(), 128 * KIB);
+        for bad in ["", "0", "127KiB", "1025M", "much"] {
+            let complaint = parse_output(bad).unwrap_err();
+            assert!(complaint.rule.contains("as in 1MiB"), "{complaint}");
+        }
+        assert_eq!(parse_runs(" 20").unwrap(), 20);
+        for bad in ["", "0", "21", "-1", "all"] {
+            assert_eq!(parse_runs(bad).unwrap_err().field, "output_runs");
         }
     }
 

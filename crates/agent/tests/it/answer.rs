@@ -33,6 +33,9 @@ fn logs(follow: bool) -> Question {
         process: name("n/a"),
         tail_lines: 7,
         follow,
+        previous: false,
+        since_ms: None,
+        grep: None,
     })
 }
 
@@ -175,6 +178,9 @@ async fn no_more_than_a_window_is_sent_ahead_of_the_reader() {
             process: name("n/a"),
             tail_lines: u32::MAX,
             follow: false,
+            previous: false,
+            since_ms: None,
+            grep: None,
         });
         send(&mut server, Ask::new(1, &all)).await;
         let mut bytes = 0;

@@ -51,6 +51,7 @@ fn flag_wins_over_environment_over_file_over_default() {
     assert_eq!(config.data, PathBuf::from("/var/lib/muster-agent"));
     assert_eq!(config.servers.len(), 2);
     assert_eq!((config.memory_max, config.cpu_max), (256 << 20, 50));
+    assert_eq!((config.output_runs, config.output_max), (3, 1 << 20));
     assert_eq!(config.cgroups.as_str(), "auto");
     assert_eq!(config.release, supervisor::AllowedPaths::Anywhere);
 }
@@ -215,6 +216,8 @@ fn a_printed_configuration_reads_back_the_same() {
         data: Some("/data".into()),
         memory_max: Some("64M".into()),
         cpu_max: Some("20%".into()),
+        output_runs: Some("7".into()),
+        output_max: Some("300KiB".into()),
         cgroups: Some("off".into()),
         release_paths: vec!["/srv".into(), "/etc/app".into()],
         log: Some("debug".into()),

@@ -29,6 +29,8 @@ pub(crate) fn config(data: &Path, server: &str, join: Option<JoinToken>) -> Agen
         join: join.map(Join),
         memory_max: 256 << 20,
         cpu_max: 50,
+        output_runs: 3,
+        output_max: 1 << 20,
         cgroups: Default::default(),
         release: Default::default(),
         log: Default::default(),

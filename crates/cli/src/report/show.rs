@@ -52,6 +52,21 @@ pub(super) fn targets(
     out.table_if_any(&table)
 }
 
+/// What is wrong with targets all the same, though they did not fail.
+pub(super) fn warnings(out: &Out, rows: &[TargetResult], strictness: Strictness) {
+    let is_failed = |row: &&TargetResult| strictness.judge(row.code) == Verdict::Failed;
+    for row in rows.iter().filter(|row| !is_failed(row)) {
+        if let Some(warning) = &row.warning {
+            out.warn(format!(
+                "{} {}: {}",
+                host_of(row),
+                clean(&row.process),
+                clean(warning)
+            ));
+        }
+    }
+}
+
 /// What a query saw.
 pub(super) fn instances(out: &Out, rows: &[TargetResult]) -> Result<(), Failure> {
     let mut table = TextTable::new(
@@ -140,6 +155,9 @@ fn failure_text(out: &Out, row: &TargetResult) -> String {
             .map(|ms| format!(" after {}", millis(ms)))
             .unwrap_or_default();
         text.push_str(&format!("    end      {end}{took}\n"));
+    }
+    if let Some(warning) = &row.warning {
+        text.push_str(&format!("    warning  {}\n", clean(warning)));
     }
     for (index, line) in excerpt(row.output.as_deref().unwrap_or_default())
         .iter()

@@ -1,44 +1,70 @@
-//! `muster logs`: the output of a process.
+//! `muster logs`: the output of a process, on one host or on several at once.
 
-use std::io::{ErrorKind, Read};
+mod lines;
 
-use model::{FullName, Host};
-use serde_json::json;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::Duration;
 
+use api::ProcessView;
+use model::{FullName, Host, LinePattern};
+
+use self::lines::Lines;
 use super::Context;
-use crate::client::process_path;
+use crate::client::{Client, Path, process_path, processes_named};
 use crate::failure::{Exit, Failure, Kind};
-use crate::out::{Out, Sink};
+use crate::format::{counted, parse_duration};
+use crate::target::unknown;
 
 pub const EXAMPLES: &str = "\
 Examples:
-  muster logs web/nginx                          its last 100 lines
-  muster logs web/nginx --tail 1000 --host 10.0.0.1
-  muster logs web/nginx -f                       goes on until Ctrl-C
+  muster logs web/nginx                          the last 100 lines of its current or last run
+  muster logs web/nginx --previous               of the run before: why did it crash?
+  muster logs web/nginx --since 10m --grep 'error|warn'
+  muster logs web/nginx -f                       on all its hosts, until Ctrl-C
+  muster logs web/nginx --tail 1000 -H 10.0.0.1,10.0.0.2
   muster logs web/nginx -o json | jq -r .line
+
+On several hosts each line begins with its host: host after host, or with -f as they come.
+
+The agent keeps the end of the output of the last runs (3 runs and 1 MiB each by default), also of
+starts that failed, and of what a daemon's start command wrote. A process with log_path writes into
+that file instead; then its last lines are shown, of all runs, and --previous shows the part of it
+that the run before wrote.
+
+--since knows the time of a line to the minute, and shows up to a minute more; lines have no time of
+their own. --grep takes a regular expression without look-around and back-references, (?i) ignores
+case; --tail counts the lines that match.
 
 On a terminal, control characters are shown as ^[ and the like, because a log could steer it
 otherwise; --raw writes them as they are, and so does a pipe or a file.
+The hosts' agents must be connected.";
 
-Shows the file that log_path names, or what the agent keeps of a program in the foreground that
-has none; where there is neither, what the last operation wrote.
-The host's agent must be connected.";
-
-/// How the server begins a last line that says why the output ends early.
-const NOTICE: &[u8] = b"muster: ";
-const BUFFER: usize = 64 * 1024;
+/// How many hosts are read at once: the server limits the open streams of a caller.
+const MAX_HOSTS: usize = 50;
+/// How many pieces of a host wait to be shown.
+const MAX_WAITING: usize = 16;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The process
     #[arg(value_name = "NAMESPACE/NAME")]
     name: FullName,
-    /// On this host: IP or CLOUD:IP; may be left out where it is on one host only
-    #[arg(short = 'H', long, value_name = "HOST")]
-    host: Option<Host>,
+    /// On this host: IP or CLOUD:IP; several, separated by commas. Without it, on every host that has the process
+    #[arg(short = 'H', long, value_name = "HOST", value_delimiter = ',')]
+    host: Vec<Host>,
     /// Go on with what is written from now on
     #[arg(short, long)]
     follow: bool,
+    /// The run before the current one; before the last one, if it does not run
+    #[arg(short, long, conflicts_with = "follow")]
+    previous: bool,
+    /// Only what was written within this time: 90s, 10m, 2h, 1d; of all runs that are kept
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    since: Option<Duration>,
+    /// Only lines that match this regular expression
+    #[arg(long, value_name = "RE")]
+    grep: Option<LinePattern>,
     /// Begin with this many of the last lines
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(..=100_000))]
     tail: u32,
@@ -47,171 +73,184 @@ pub struct Args {
     raw: bool,
 }
 
+impl Args {
+    fn path(&self, host: Host) -> Path {
+        process_path(&self.name)
+            .join("logs")
+            .query("host", host)
+            .query("tail", self.tail)
+            .maybe("follow", self.follow.then_some(true))
+            .maybe("previous", self.previous.then_some(true))
+            .maybe(
+                "since",
+                self.since.map(|since| format!("{}s", since.as_secs())),
+            )
+            .maybe("grep", self.grep.as_ref())
+    }
+}
+
 pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     let client = context.client()?;
-    let path = process_path(&args.name)
-        .join("logs")
-        .maybe("host", args.host)
-        .query("tail", args.tail)
-        .maybe("follow", args.follow.then_some(true));
-    let mut stream = client.stream(&path)?;
-    let mut filter = NoticeFilter::default();
-    let mut lines = Lines::new(&context.out, args.raw);
-    let mut buffer = vec![0; BUFFER];
+    let hosts = hosts(&client, args)?;
+    match hosts.as_slice() {
+        [host] => of_one(context, &client, args, *host),
+        several => of_several(context, client, args, several),
+    }
+}
+
+/// The hosts that were named, each once; else all that have the process.
+fn hosts(client: &Client, args: &Args) -> Result<Vec<Host>, Failure> {
+    let mut hosts = args.host.clone();
+    let mut n_hosts = hosts.len() as u64;
+    if hosts.is_empty() {
+        let page = client.pages::<ProcessView>(
+            &processes_named(&args.name),
+            "processes",
+            Some(MAX_HOSTS + 1),
+        )?;
+        n_hosts = page.count;
+        for row in &page.rows {
+            hosts.push(row.host.to_string().parse()?);
+        }
+    }
+    hosts.sort();
+    hosts.dedup();
+    if hosts.is_empty() {
+        return Err(unknown(&args.name));
+    }
+    if hosts.len() > MAX_HOSTS {
+        let (all, name) = (counted(n_hosts, "host"), &args.name);
+        return Err(Failure::usage(format!(
+            "--host: {all} at once are too many: at most {MAX_HOSTS}"
+        ))
+        .advise(format!(
+            "choose some of the hosts of {name}: --host IP[,IP…]"
+        )));
+    }
+    Ok(hosts)
+}
+
+fn of_one(context: &Context, client: &Client, args: &Args, host: Host) -> Result<Exit, Failure> {
+    let mut stream = client.logs(&args.path(host))?;
+    let mut lines = Lines::new(&context.out, args.raw, host, None);
     loop {
-        match stream.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(n) => lines.show(&filter.pass(&buffer[..n]))?,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => {
-                lines.show(&filter.rest().unwrap_or_default())?;
+        match stream.read() {
+            Ok(Some(bytes)) => lines.show(&bytes)?,
+            Ok(None) => {
                 lines.end()?;
-                let what = format!("the connection to the server ended: {error}");
-                return Err(Failure::new(Kind::Unreachable, what));
+                return Ok(Exit::Ok);
+            }
+            Err(failure) => {
+                lines.end()?;
+                let again = format!("muster logs {} shows it again", args.name);
+                return Err(failure.advise(again));
             }
         }
     }
-    let notice = match filter.rest() {
-        Ok(rest) => {
-            lines.show(&rest)?;
-            None
+}
+
+/// Output of one of several hosts.
+enum HostPiece {
+    Bytes(Vec<u8>),
+    End,
+    Failed(Failure),
+}
+
+fn of_several(
+    context: &Context,
+    client: Client,
+    args: &Args,
+    hosts: &[Host],
+) -> Result<Exit, Failure> {
+    let width = hosts.iter().map(|host| host.to_string().len()).max();
+    let mut lines: Vec<Lines<'_>> = hosts
+        .iter()
+        .map(|host| Lines::new(&context.out, args.raw, *host, width))
+        .collect();
+    let mut failures = Vec::new();
+    let mut show = |index: usize, piece: HostPiece| -> Result<bool, Failure> {
+        match piece {
+            HostPiece::Bytes(bytes) => {
+                lines[index].show(&bytes)?;
+                return Ok(true);
+            }
+            HostPiece::End => lines[index].end()?,
+            HostPiece::Failed(failure) => {
+                lines[index].end()?;
+                context
+                    .out
+                    .warn(format!("{}: {}", hosts[index], failure.what()));
+                failures.push(failure);
+            }
         }
-        Err(notice) => Some(notice),
+        Ok(false)
     };
-    lines.end()?;
-    match notice {
+    let client = Arc::new(client);
+    if args.follow {
+        let (sender, pieces) = sync_channel(MAX_WAITING);
+        for (index, host) in hosts.iter().enumerate() {
+            read_beside(&client, args.path(*host), index, sender.clone())?;
+        }
+        drop(sender);
+        for (index, piece) in pieces {
+            show(index, piece)?;
+        }
+    } else {
+        // All are asked at once, and shown in order.
+        let mut all: Vec<Receiver<(usize, HostPiece)>> = Vec::new();
+        for (index, host) in hosts.iter().enumerate() {
+            let (sender, pieces) = sync_channel(MAX_WAITING);
+            read_beside(&client, args.path(*host), index, sender)?;
+            all.push(pieces);
+        }
+        for pieces in all {
+            for (index, piece) in pieces {
+                show(index, piece)?;
+            }
+        }
+    }
+    let n_failed = failures.len();
+    match failures.into_iter().next() {
         None => Ok(Exit::Ok),
-        Some(notice) => Err(Failure::new(Kind::Unreachable, notice)
-            .advise(format!("muster logs {} shows it again", args.name))),
+        Some(first) if n_failed == hosts.len() => Err(Failure::new(
+            first.kind,
+            format!("no host could show it, for example: {}", first.what()),
+        )),
+        Some(_) => Ok(Exit::SomeFailed),
     }
 }
 
-/// Separates the output of the process from a last line of the server.
-#[derive(Debug, Default)]
-struct NoticeFilter {
-    line: Vec<u8>,
-    /// The bytes passed on do not end in a newline.
-    is_within_line: bool,
-}
-
-impl NoticeFilter {
-    /// The bytes that surely come from the process.
-    fn pass(&mut self, bytes: &[u8]) -> Vec<u8> {
-        let mut all = std::mem::take(&mut self.line);
-        all.extend_from_slice(bytes);
-        let whole = all.strip_suffix(b"\n").unwrap_or(&all);
-        let newline = whole.iter().rposition(|byte| *byte == b'\n');
-        let begin = newline.map_or(0, |at| at + 1);
-        let last = &all[begin..];
-        let is_begun_before = begin == 0 && self.is_within_line;
-        let may_be_notice = last.starts_with(NOTICE) || NOTICE.starts_with(last);
-        if may_be_notice && !is_begun_before {
-            self.line = all.split_off(begin);
-        }
-        if let Some(last) = all.last() {
-            self.is_within_line = *last != b'\n';
-        }
-        all
-    }
-
-    /// At the end: the rest of the output, or the notice of the server.
-    fn rest(&mut self) -> Result<Vec<u8>, String> {
-        let line = std::mem::take(&mut self.line);
-        match line.strip_prefix(NOTICE) {
-            Some(notice) => Err(String::from_utf8_lossy(notice).trim().to_owned()),
-            None => Ok(line),
-        }
-    }
-}
-
-/// Writes bytes for people, and a document for each line for programs.
-struct Lines<'a> {
-    out: &'a Out,
-    /// Where bytes go; none where they are written raw.
-    sink: Option<Sink>,
-    partial: Vec<u8>,
-}
-
-impl<'a> Lines<'a> {
-    fn new(out: &'a Out, is_raw: bool) -> Self {
-        Self {
-            out,
-            sink: (!is_raw).then(|| out.stream()),
-            partial: Vec::new(),
-        }
-    }
-
-    fn show(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        if !self.out.is_document() {
-            return match &mut self.sink {
-                Some(sink) => sink.show(bytes),
-                None => self.out.raw(bytes),
+/// Reads a host's output on a thread of its own, which ends with the program, or when its pieces are no longer read.
+fn read_beside(
+    client: &Arc<Client>,
+    path: Path,
+    index: usize,
+    sender: SyncSender<(usize, HostPiece)>,
+) -> Result<(), Failure> {
+    let client = Arc::clone(client);
+    let thread = std::thread::Builder::new().name(format!("logs {index}"));
+    let read = move || {
+        let mut stream = match client.logs(&path) {
+            Ok(stream) => stream,
+            Err(failure) => {
+                sender.send((index, HostPiece::Failed(failure))).ok();
+                return;
+            }
+        };
+        loop {
+            let piece = match stream.read() {
+                Ok(Some(bytes)) => HostPiece::Bytes(bytes),
+                Ok(None) => HostPiece::End,
+                Err(failure) => HostPiece::Failed(failure),
             };
+            let is_last = !matches!(piece, HostPiece::Bytes(_));
+            if sender.send((index, piece)).is_err() || is_last {
+                return;
+            }
         }
-        self.partial.extend_from_slice(bytes);
-        while let Some(at) = self.partial.iter().position(|byte| *byte == b'\n') {
-            let rest = self.partial.split_off(at + 1);
-            let line = std::mem::replace(&mut self.partial, rest);
-            self.line(&line)?;
-        }
-        // A line that is too long is cut, so that memory is bounded.
-        match self.partial.len() > BUFFER {
-            true => self.end(),
-            false => Ok(()),
-        }
-    }
-
-    /// Writes a last line without a newline.
-    fn end(&mut self) -> Result<(), Failure> {
-        if let Some(sink) = &mut self.sink {
-            sink.end()?;
-        }
-        let line = std::mem::take(&mut self.partial);
-        match line.is_empty() {
-            true => Ok(()),
-            false => self.line(&line),
-        }
-    }
-
-    fn line(&self, bytes: &[u8]) -> Result<(), Failure> {
-        let text = String::from_utf8_lossy(bytes);
-        self.out
-            .stream_document(&json!({"line": text.trim_end_matches('\n')}))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(parts: &[&str]) -> (String, Result<Vec<u8>, String>) {
-        let mut filter = NoticeFilter::default();
-        let shown: Vec<u8> = parts
-            .iter()
-            .flat_map(|part| filter.pass(part.as_bytes()))
-            .collect();
-        (String::from_utf8(shown).unwrap(), filter.rest())
-    }
-
-    #[test]
-    fn only_a_notice_in_the_last_line_is_kept_back() {
-        let notice = Err("it ended".to_owned());
-        assert_eq!(read(&["a\nb\n"]), ("a\nb\n".into(), Ok(vec![])));
-        assert_eq!(
-            read(&["a\n", "muster: it ended\n"]),
-            ("a\n".into(), notice.clone())
-        );
-        assert_eq!(
-            read(&["a\nmus", "ter: it", " ended\n"]),
-            ("a\n".into(), notice)
-        );
-        // The process itself may write the prefix in the middle, or within a line.
-        let middle = "muster: hello\nb\n";
-        assert_eq!(read(&[middle]), (middle.into(), Ok(vec![])));
-        assert_eq!(
-            read(&["I am ", "muster: x\n"]),
-            ("I am muster: x\n".into(), Ok(vec![]))
-        );
-        assert_eq!(read(&["a\nm"]), ("a\n".into(), Ok(b"m".to_vec())));
-    }
+    };
+    let started = thread.spawn(read);
+    started
+        .map(drop)
+        .map_err(|error| Failure::new(Kind::Failed, format!("cannot start a thread: {error}")))
 }

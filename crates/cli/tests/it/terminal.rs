@@ -51,14 +51,14 @@ fn assert_escaped(shown: &str) {
 fn logs() -> FakeServer {
     FakeServer::new(|_| Response {
         status: 200,
-        headers: "Content-Type: text/plain\r\n".into(),
-        body: format!("{HOSTILE}\r\nthree\n"),
+        headers: "Content-Type: application/x-ndjson\r\n".into(),
+        body: format!("{}\n", json!({"text": format!("{HOSTILE}\r\nthree\n")})),
     })
 }
 
 #[test]
 fn logs_on_a_terminal_are_escaped() {
-    let shown = on_terminal(&logs().url, "logs web/nginx");
+    let shown = on_terminal(&logs().url, "logs web/nginx -H 10.0.0.1");
     assert_eq!(
         shown,
         "one^[]0;owned^G^[[2J^Mtwo\\u{202e}x\\u{9b}31m\nthree\n"
@@ -108,14 +108,21 @@ fn a_watched_table_is_redrawn_in_place_and_cut_to_the_height() {
 }
 
 #[test]
+fn logs_of_several_hosts_are_escaped_line_by_line() {
+    let shown = on_terminal(&logs().url, "logs web/nginx -H 10.0.0.1,10.0.0.2");
+    assert_escaped(&shown);
+    assert_eq!(shown.lines().count(), 4, "{shown}");
+}
+
+#[test]
 fn raw_logs_stay_as_they_are() {
-    let shown = on_terminal(&logs().url, "logs web/nginx --raw");
+    let shown = on_terminal(&logs().url, "logs web/nginx -H 10.0.0.1 --raw");
     assert_eq!(shown, format!("{HOSTILE}\r\nthree\n"));
 }
 
 #[test]
 fn json_on_a_terminal_is_escaped_and_stays_the_same() {
-    let shown = on_terminal(&logs().url, "logs web/nginx -o json");
+    let shown = on_terminal(&logs().url, "logs web/nginx -H 10.0.0.1 -o json");
     assert_escaped(&shown);
     let first: serde_json::Value = serde_json::from_str(shown.lines().next().unwrap()).unwrap();
     assert_eq!(first["line"], format!("{HOSTILE}\r"));

@@ -1,8 +1,10 @@
 //! Streams the output of a process from its host.
 
+use std::time::Duration;
+
 use model::access::{Caller, Permission};
 use model::change::HostId;
-use model::{FullName, Host, Invalid};
+use model::{FullName, Host, Invalid, LinePattern};
 use wire::ask::{Logs, Question};
 
 use super::Sessions;
@@ -21,10 +23,45 @@ pub struct LogsOf {
     pub tail_lines: u32,
     /// Continues with new output.
     pub follow: bool,
+    /// The run before the current or last one.
+    pub previous: bool,
+    /// Only what was written within this time.
+    pub since: Option<Duration>,
+    /// Only lines that match.
+    pub grep: Option<LinePattern>,
+}
+
+impl LogsOf {
+    /// The last lines of the current run.
+    pub fn last_lines(process: FullName, tail_lines: u32) -> Self {
+        Self {
+            process,
+            host: None,
+            tail_lines,
+            follow: false,
+            previous: false,
+            since: None,
+            grep: None,
+        }
+    }
+
+    fn question(&self) -> Question {
+        let logs = Logs {
+            process: self.process.clone(),
+            tail_lines: self.tail_lines,
+            follow: self.follow,
+            previous: self.previous,
+            since_ms: self
+                .since
+                .map(|since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX)),
+            grep: self.grep.clone(),
+        };
+        logs.into_question()
+    }
 }
 
 impl Sessions {
-    /// The last lines of a process's output; without any, the output of its last operation.
+    /// The last lines of a process's output. If its agent has none, the output of its last operation.
     pub async fn logs(
         &self,
         caller: &Caller,
@@ -32,14 +69,16 @@ impl Sessions {
     ) -> Result<AnswerStream, ControlError> {
         self.access
             .check(caller, Permission::Operate, &wanted.process.namespace)?;
+        if wanted.previous && wanted.follow {
+            let rule = "cannot be followed: the run before the current one has ended";
+            return Err(Invalid::new("previous", rule).into());
+        }
         let (host, id) = self.only_host(&wanted)?;
-        let question = Question::Logs(Logs {
-            process: wanted.process.clone(),
-            tail_lines: wanted.tail_lines,
-            follow: wanted.follow,
-        });
+        let question = wanted.question();
+        // What an operation wrote has no time and is no run.
+        let is_plain = matches!(question, Question::Logs(_));
         match self.ask(host, question).await {
-            Err(ControlError::NotFound(reason)) => {
+            Err(ControlError::NotFound(reason)) if is_plain => {
                 match self.core.tasks.last_output(id, &wanted.process) {
                     Some((op, output)) => {
                         let text = format!("muster: {reason}; its last {op} wrote:\n{output}");

@@ -94,6 +94,7 @@ impl Questions {
         let is_asked = |(of, frame): &(u64, Question)| match frame {
             Question::Held {}
             | Question::Logs(_)
+            | Question::SelectedLogs(_)
             | Question::WriteFile(_)
             | Question::ReadFile(_) => *of == id,
             Question::More { .. } | Question::Cancel => false,

@@ -22,10 +22,8 @@ async fn rig() -> (Rig, FakeAgent) {
 
 fn logs_of(name: &str) -> LogsOf {
     LogsOf {
-        process: full(name),
-        host: None,
-        tail_lines: 10,
         follow: true,
+        ..LogsOf::last_lines(full(name), 10)
     }
 }
 
@@ -211,7 +209,7 @@ async fn without_logs_the_last_operations_output_is_shown() {
         };
         tokio::join!(asking, refusing).0
     };
-    let error = refuse("nothing is kept").await.unwrap_err();
+    let error = refuse("not started yet").await.unwrap_err();
     assert!(matches!(&error, ControlError::NotFound(_)), "{error}");
 
     let task = rig.operate("ns/p", Op::Start, &[HOST]).await;
@@ -225,11 +223,11 @@ async fn without_logs_the_last_operations_output_is_shown() {
     });
     agent.answer(op_of(&command), outcome).await;
     rig.ended(task).await;
-    let mut stream = refuse("nothing is kept").await.unwrap();
+    let mut stream = refuse("not started yet").await.unwrap();
     let text = stream.next().await.unwrap().unwrap();
     assert_eq!(
         String::from_utf8(text).unwrap(),
-        "muster: nothing is kept; its last start wrote:\ncannot bind port 80\n"
+        "muster: not started yet; its last start wrote:\ncannot bind port 80\n"
     );
     assert!(stream.next().await.is_none());
 }

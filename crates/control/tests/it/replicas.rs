@@ -181,10 +181,8 @@ async fn a_read_shows_what_another_replica_acknowledged() {
 async fn a_question_is_answered_by_an_agent_that_another_replica_holds() {
     let (_one, two, agent) = pair_with_agent().await;
     let logs = LogsOf {
-        process: full("ns/p"),
-        host: None,
-        tail_lines: 10,
         follow: true,
+        ..LogsOf::last_lines(full("ns/p"), 10)
     };
     let caller = two.caller.clone();
     let answers = async {

@@ -3,10 +3,12 @@
 //! - A start command of a process with `log_path` writes into its log: the process may stay in the foreground, and cannot
 //!   change its output later. The log is opened with the rights of its user. The command's own output begins at the offset
 //!   at which the log ended before.
-//! - Every other command writes into its own spool in the agent's directory. The runner checks its size every five
-//!   seconds, every second while it grows, and once a minute while its process uses no CPU. What lies before the last
-//!   [`MAX_OUTPUT`] bytes is freed by punching a hole, or by truncating the file if the file system cannot do that (every
-//!   writer appends). The spool is removed when neither an operation nor a run needs it.
+//! - Every other start command writes into an output of its own ([`super::kept_runs`]), which is kept after its end.
+//! - Every other command writes into a spool ([`super::spools`]), which is removed when no operation needs it.
+//!
+//! The runner checks the size of outputs and spools every five seconds, every second while they grow, ten times a second
+//! while they grow fast, and once a minute while their process uses no CPU. What lies before the last half of the limit is
+//! freed by punching a hole, or by truncating the file if the file system cannot do that (every writer appends).
 #![allow(unsafe_code)]
 
 use std::fs;
@@ -24,10 +26,12 @@ use super::rights::OsRights;
 use crate::headline::headline_of;
 use crate::machine::Sink;
 
-/// A spool that takes more than this on disk is cut to its last part.
-const MAX_SPOOL: u64 = 1024 * 1024;
 /// Output that grows by this between two checks is checked more often.
 pub(crate) const MUCH: u64 = 64 * 1024;
+/// Output that grows by this between two checks is checked ten times a second.
+pub(crate) const FLOOD: u64 = 8 * 1024 * 1024;
+/// A file that is longer, holes included, begins again: file systems limit the length of files.
+const MAX_LENGTH: u64 = 1 << 40;
 /// How much of the output is searched for the line that names the error.
 const HEADLINE_WITHIN: usize = 8 * 1024;
 
@@ -129,21 +133,55 @@ fn tail_bytes(sink: &Sink, max: usize, rights: &OsRights) -> io::Result<Vec<u8>>
     regular::read_at(&file, begin, max)
 }
 
-/// Bounds a spool; returns the size of the file.
-pub(crate) fn bound(sink: &Sink, rights: &OsRights) -> io::Result<u64> {
-    let found = rights.with(|| fs::symlink_metadata(&sink.path))?;
-    let on_disk = found.blocks() * 512;
+/// Bounds a spool to `max` bytes on disk; returns the size of the file.
+pub(crate) fn bound(sink: &Sink, max: u64, rights: &OsRights) -> io::Result<u64> {
     match sink.spool {
-        true if on_disk > MAX_SPOOL => cut_spool(&sink.path, found.len())?,
-        true | false => {}
+        true => cut_if_long(&sink.path, max),
+        false => Ok(rights.with(|| fs::symlink_metadata(&sink.path))?.len()),
+    }
+}
+
+/// Cuts a file of the agent to its last part if it takes more than `max` bytes on disk; returns its size.
+pub(crate) fn cut_if_long(path: &Path, max: u64) -> io::Result<u64> {
+    let found = fs::symlink_metadata(path)?;
+    if found.blocks() * 512 > max {
+        let file = regular::open(path, OFlags::WRONLY | OFlags::NOFOLLOW, 0)?;
+        cut(&file, found.len(), max)?;
     }
     Ok(found.len())
 }
 
-fn cut_spool(path: &Path, size: u64) -> io::Result<()> {
-    let file = regular::open(path, OFlags::WRONLY | OFlags::NOFOLLOW, 0)?;
+/// The same for an output that was deleted while this process has it open: without a name it would fill the disk unseen.
+pub(crate) fn cut_deleted(path: &Path, pid: i32, max: u64) -> io::Result<()> {
+    for number in [1, 2] {
+        let link = format!("/proc/{pid}/fd/{number}");
+        let shown = fs::read_link(&link)?;
+        if shown.as_os_str().as_encoded_bytes()
+            != [path.as_os_str().as_encoded_bytes(), b" (deleted)"].concat()
+        {
+            continue;
+        }
+        // The process may show a file of another mount namespace under this name: ours is private to the agent.
+        let found = fs::metadata(&link)?;
+        let is_ours = found.is_file()
+            && found.uid() == rustix::process::geteuid().as_raw()
+            && found.mode() & 0o777 == 0o600
+            && found.nlink() == 0;
+        if is_ours && found.blocks() * 512 > max {
+            // A link of `/proc`, on purpose: it leads to the file that the process has open.
+            let file = fs::OpenOptions::new().write(true).open(&link)?;
+            cut(&file, found.len(), max)?;
+        }
+    }
+    Ok(())
+}
+
+fn cut(file: &fs::File, size: u64, max: u64) -> io::Result<()> {
+    if size > MAX_LENGTH {
+        return file.set_len(0);
+    }
     // Only whole blocks can be freed.
-    let gone = size.saturating_sub(MAX_OUTPUT as u64) & !0xFFF;
+    let gone = size.saturating_sub(max / 2) & !0xFFF;
     // SAFETY: a plain system call on a descriptor that we hold.
     let punched = unsafe {
         libc::fallocate(
@@ -168,6 +206,36 @@ mod tests {
 
     use super::*;
 
+    const MAX_SPOOL: u64 = 1024 * 1024;
+
+    #[test]
+    fn an_output_that_was_deleted_is_bounded_through_the_process_that_has_it_open() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("output");
+        let output = File::create(&path).unwrap();
+        output
+            .set_permissions(fs::Permissions::from_mode(0o600))
+            .unwrap();
+        let mut writer = std::process::Command::new("sh")
+            .args(["-c", "head -c 3000000 /dev/zero; cat"])
+            .stdin(std::process::Stdio::piped())
+            .stdout(output.try_clone().unwrap())
+            .spawn()
+            .unwrap();
+        testing::wait::until("the output", || {
+            (output.metadata().unwrap().len() == 3_000_000).then_some(())
+        });
+        fs::remove_file(&path).unwrap();
+        cut_deleted(&path, writer.id() as i32, MAX_SPOOL).unwrap();
+        let found = output.metadata().unwrap();
+        assert!(found.blocks() * 512 <= MAX_SPOOL, "{}", found.blocks());
+        let other = dir.path().join("other");
+        cut_deleted(&other, writer.id() as i32, 0).unwrap();
+        assert!(output.metadata().unwrap().blocks() > 0, "another file");
+        drop(writer.stdin.take());
+        assert!(writer.wait().unwrap().success());
+    }
+
     #[test]
     fn a_spool_keeps_its_last_part_and_little_more_on_disk() {
         let dir = tempfile::tempdir().unwrap();
@@ -175,7 +243,7 @@ mod tests {
         let mut file = File::from(fd);
         for round in 0..40 {
             file.write_all(&vec![b'a' + round % 26; 64 * 1024]).unwrap();
-            bound(&sink, &OsRights::Agent).unwrap();
+            bound(&sink, MAX_SPOOL, &OsRights::Agent).unwrap();
         }
         file.write_all(b"\nthe end\n").unwrap();
         let on_disk = fs::metadata(&sink.path).unwrap().blocks() * 512;

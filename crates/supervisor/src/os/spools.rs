@@ -55,8 +55,11 @@ impl Spools {
         Ok(sink(path, file))
     }
 
-    /// Frees a spool that is no longer read.
+    /// Frees a spool that is no longer read. The output of a run is no spool, and stays.
     pub(crate) fn give_back(&mut self, path: &Path) {
+        if path.parent() != Some(&self.dir) {
+            return;
+        }
         let is_small = fs::symlink_metadata(path).is_ok_and(|found| found.len() <= MAX_FREE_BYTES);
         match is_small && self.free.len() < MAX_FREE {
             true => self.free.push(path.to_owned()),
@@ -101,6 +104,14 @@ fn reopen(path: &Path) -> io::Result<File> {
         .append(true)
         .custom_flags(libc::O_CLOEXEC | libc::O_NOFOLLOW | libc::O_NONBLOCK)
         .open(path)?;
+    require_sole_user(&file)?;
+    file.set_len(0)?;
+    rustix::fs::fcntl_setfl(&file, rustix::fs::OFlags::APPEND)?;
+    Ok(file)
+}
+
+/// An error if another process has the file open, or this agent a second time.
+pub(crate) fn require_sole_user(file: &File) -> io::Result<()> {
     let control = |command: i32, value: i32| {
         // SAFETY: an open descriptor, and commands that take a number.
         match unsafe { libc::fcntl(file.as_raw_fd(), command, value) } {
@@ -112,9 +123,7 @@ fn reopen(path: &Path) -> io::Result<File> {
     control(F_SETSIG, libc::SIGURG)?;
     control(libc::F_SETLEASE, libc::F_WRLCK)?;
     control(libc::F_SETLEASE, libc::F_UNLCK)?;
-    file.set_len(0)?;
-    rustix::fs::fcntl_setfl(&file, rustix::fs::OFlags::APPEND)?;
-    Ok(file)
+    Ok(())
 }
 
 /// From `fcntl.h`; not every C library's binding has it.

@@ -1,19 +1,14 @@
-//! Answers the agent's questions: what is held, and logs. Never used by the machines.
+//! Answers the agent's question what is held. Never used by the machines.
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use model::FullName;
 use model::held::{ForeignProcess, HeldProcess, HeldReport, HeldRun};
 
 use super::{Runner, SupervisedProcess};
-use crate::machine::{Cause, Phase, Process, Sink};
+use crate::machine::{Cause, Phase, Process};
 use crate::os::pidfile::{self, PidFileContent};
 use crate::os::procfs::Stat;
-use crate::os::rights::OsRights;
-use crate::os::tail::Log;
-use crate::os::{clock, observe, sink, user};
-use crate::{LogError, LogRequest};
+use crate::os::{clock, observe, user};
 
 impl Runner {
     pub(super) fn held_report(&self) -> HeldReport {
@@ -28,24 +23,6 @@ impl Runner {
             .collect();
         foreign.sort_by(|a, b| a.process.cmp(&b.process));
         HeldReport { processes, foreign }
-    }
-
-    pub(super) fn open_log(&self, wanted: &LogRequest) -> Result<Log, LogError> {
-        let held = self
-            .names
-            .get(&wanted.process)
-            .and_then(|key| self.held.get(key))
-            .ok_or_else(|| LogError::NotHeld(wanted.process.clone()))?;
-        let (path, is_spool) =
-            written_by(held).ok_or_else(|| nothing(&held.registration.name, held))?;
-        let rights = match is_spool {
-            true => OsRights::Agent,
-            false => OsRights::of(&held.registration.spec.identity.user)
-                .map_err(LogError::Unavailable)?,
-        };
-        let shown = format!("{}{}", path.display(), rights.shown());
-        Log::open(path, rights, is_spool, wanted.tail_lines, wanted.until)
-            .map_err(|error| LogError::Unavailable(format!("cannot read {shown}: {error}")))
     }
 }
 
@@ -110,38 +87,6 @@ fn foreign(held: &SupervisedProcess) -> Option<ForeignProcess> {
         pid,
         program: String::from_utf8_lossy(stat.comm.as_bytes()).into_owned(),
         user: user::owner_of(pid).unwrap_or_default(),
-    })
-}
-
-/// The file to show, and whether it is a spool: the output of the current run, else its log, else the output of a command
-/// under way.
-fn written_by(held: &SupervisedProcess) -> Option<(PathBuf, bool)> {
-    let identity = &held.registration.spec.identity;
-    let of_sink = |sink: &Sink| (sink.path.clone(), sink.spool);
-    if let Some(sink) = held.process.run_sink() {
-        return Some(of_sink(sink));
-    }
-    if !identity.log_path.is_empty()
-        && let Ok(rights) = OsRights::of(&identity.user)
-    {
-        let name = held.registration.name.name.as_str();
-        let log = sink::log_file(&identity.log_path, name, &rights);
-        // A log that its user may not read is returned, so that opening it gives the reason.
-        let found = rights.with(|| std::fs::metadata(&log));
-        if !found.is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
-            return Some((log, false));
-        }
-    }
-    held.process.sinks().last().map(of_sink)
-}
-
-fn nothing(name: &FullName, held: &SupervisedProcess) -> LogError {
-    LogError::Unavailable(match held.registration.spec.identity.log_path.as_str() {
-        "" if held.process.alive().is_some() => format!(
-            "{name} has no log_path, and its output is not the agent's: another program started it, or it is a daemon"
-        ),
-        "" => format!("{name} has no log_path and does not run, so nothing of its output is kept"),
-        path => format!("{name} has written nothing to its log_path {path} yet"),
     })
 }
 

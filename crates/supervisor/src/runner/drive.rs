@@ -3,20 +3,24 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use model::Spec;
 use model::status::Exit;
+use model::{Spec, UnixMillis};
 use rustix::process::Signal as KernelSignal;
 
 use super::oom::OomKills;
+use super::output::OutputGrowth;
 use super::side_command::StartError;
 use super::{Key, Runner, SupervisedProcess, Timer};
+use crate::Registration;
 use crate::journal::entry::Entry;
 use crate::machine::{
-    Action, Cmd, Depth, Event, Form, LiveRun, Observation, Phase, Role, Run, RunEnd, Signal,
+    Action, Cmd, Depth, Event, Form, LiveRun, Observation, Phase, Role, Run, RunEnd, Signal, Sink,
 };
 use crate::os::family::WatchedRuns;
+use crate::os::kept_runs::{KeptRuns, OpenRuns, RunId};
 use crate::os::observe_error::ObserveError;
 use crate::os::rights::OsRights;
 use crate::os::spawn::Launch;
@@ -181,22 +185,24 @@ impl Runner {
         let spec = &held.registration.spec;
         let text = role.command(&spec.control);
         let user = user::find(&spec.identity.user)?;
-        let log_path = match role {
-            Role::Start | Role::Restart => spec.identity.log_path.as_str(),
-            Role::Stop | Role::Reload | Role::Kill => "",
-        };
-        let name = held.registration.name.name.as_str();
-        let (sink, output) = match log_path {
-            "" => self.spools.open(),
-            log_path => sink::open_log(log_path, name, &OsRights::of_user(Arc::clone(&user)))
-                .or_else(|why| {
-                    // After a shortage the run would lack its log as long as it lasts: fail instead.
-                    shortage::require_room()?;
-                    tracing::warn!(process = %held.registration.name, why, "the log is not used");
-                    let (mut sink, output) = self.spools.open()?;
-                    sink.instead_of_log = why;
-                    Ok((sink, output))
-                }),
+        let now = clock::now();
+        let Output {
+            sink,
+            file: output,
+            runs,
+        } = match role {
+            Role::Start | Role::Restart => {
+                let rights = OsRights::of_user(Arc::clone(&user));
+                let newest = held.open_runs.newest;
+                run_output(&held.registration, &rights, &self.runs, now.unix, newest)
+            }
+            Role::Stop | Role::Reload | Role::Kill => {
+                self.spools.open().map(|(sink, file)| Output {
+                    sink,
+                    file,
+                    runs: None,
+                })
+            }
         }
         .map_err(|error| {
             StartError::new(&error, || {
@@ -209,7 +215,7 @@ impl Runner {
                 .for_process(&held.registration.name, &spec.runtime),
             Role::Stop | Role::Reload | Role::Kill => self.cgroups.for_command(),
         };
-        let blocked_child = spawn::spawn(&Launch {
+        let spawned = spawn::spawn(&Launch {
             command: &check::shell_text(text),
             directory: &spec.identity.setup_path,
             user: &user,
@@ -217,12 +223,19 @@ impl Runner {
             runtime: &spec.runtime,
             output: &output,
             groups: &groups,
-        })
-        .map_err(|error| {
-            StartError::new(&error, || {
-                format!("{} could not be executed: {error}", role.field())
-            })
-        })?;
+        });
+        let blocked_child = match spawned {
+            Ok(blocked_child) => blocked_child,
+            Err(error) => {
+                match runs.and_then(|runs| runs.newest) {
+                    Some(run) => self.runs.take_back(&held.registration.name, run),
+                    None => self.spools.give_back(&sink.path),
+                }
+                return Err(StartError::new(&error, || {
+                    format!("{} could not be executed: {error}", role.field())
+                }));
+            }
+        };
         match (blocked_child.was_made_in_group, role) {
             (true, Role::Start | Role::Restart) => held.group_membership.entered(blocked_child.run),
             (true, Role::Stop | Role::Reload | Role::Kill) => {
@@ -237,10 +250,11 @@ impl Runner {
                 let kills = self.cgroups.oom_kills(&held.registration.name);
                 held.oom_kills = OomKills::from_start(kills);
                 held.log_is_hidden = false;
+                held.open_runs = runs.unwrap_or_default();
+                held.output = OutputGrowth::begins_at(sink.offset);
             }
             Role::Stop | Role::Reload | Role::Kill => {}
         }
-        let now = clock::now();
         let cmd = Cmd {
             run: blocked_child.run,
             role,
@@ -262,6 +276,7 @@ impl Runner {
             self.unwatch(key, run);
         }
         self.cgroups.forget(&held.registration.name);
+        self.runs.forget(&held.registration.name);
         self.write(&[Entry::Forget(held.registration.name.clone())]);
         self.outbox.must_sync();
         self.names.remove(&held.registration.name);
@@ -378,6 +393,55 @@ impl Runner {
                 self.watchers.remove(&run);
                 self.exits.forget(run);
             }
+        }
+    }
+}
+
+/// Where a command writes.
+struct Output {
+    sink: Sink,
+    file: OwnedFd,
+    /// The kept runs of its process, with this one.
+    runs: Option<OpenRuns>,
+}
+
+/// The log of a run, or an output that the agent keeps.
+fn run_output(
+    registration: &Registration,
+    rights: &OsRights,
+    runs: &KeptRuns,
+    now: UnixMillis,
+    newest: Option<RunId>,
+) -> io::Result<Output> {
+    let (name, log_path) = (
+        &registration.name,
+        registration.spec.identity.log_path.as_str(),
+    );
+    let kept = |instead_of_log: String| {
+        let (sink, file, runs) = runs.begin(name, now, newest)?;
+        Ok(Output {
+            sink: Sink {
+                instead_of_log,
+                ..sink
+            },
+            file,
+            runs: Some(runs),
+        })
+    };
+    if log_path.is_empty() {
+        return kept(String::new());
+    }
+    match sink::open_log(log_path, name.name.as_str(), rights) {
+        Ok((sink, file)) => {
+            // Without this record the run has its log all the same; only the run before it is not found.
+            let runs = runs.begin_log(name, now, newest, &sink).ok();
+            Ok(Output { sink, file, runs })
+        }
+        Err(why) => {
+            // After a shortage the run would lack its log as long as it lasts: fail instead.
+            shortage::require_room()?;
+            tracing::warn!(process = %name, why, "the log is not used");
+            kept(why)
         }
     }
 }

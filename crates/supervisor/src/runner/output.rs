@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 use tokio::task::JoinHandle;
 
-use super::{BOUND_ALL_EVERY, BOUND_IDLE_EVERY, Key, Runner};
+use super::{BOUND_ALL_EVERY, BOUND_IDLE_EVERY, FLOOD_ROUNDS, Key, Runner};
 use crate::machine::Event;
 use crate::os::rights::OsRights;
 use crate::os::rotate::Rotation;
-use crate::os::{self, sink};
+use crate::os::{self, clock, sink};
 
 /// Logs that are being rotated on a blocking thread, because a long one takes a while to copy.
 pub(crate) type Rotating = JoinHandle<Vec<(Key, Result<(), String>)>>;
@@ -23,21 +23,86 @@ pub(crate) struct LongLog {
     rights: OsRights,
 }
 
+/// How fast the output of a process grows.
+#[derive(Debug, Default)]
+pub(crate) struct OutputGrowth {
+    /// It grew much before the last check, or is new: it is checked more often.
+    pub(crate) grows: bool,
+    /// Its length then.
+    pub(crate) length: u64,
+}
+
+impl OutputGrowth {
+    /// A new output, which begins at this length. It may grow fast from the start.
+    pub(crate) fn begins_at(length: u64) -> Self {
+        Self {
+            grows: true,
+            length,
+        }
+    }
+
+    /// True if it grows so fast that it must be checked at once again.
+    fn grew_to(&mut self, length: u64) -> bool {
+        let grown = length.saturating_sub(self.length);
+        self.length = length;
+        self.grows |= grown > sink::MUCH;
+        grown > sink::FLOOD
+    }
+}
+
 impl Runner {
     /// Checks the files that were growing; every few rounds all others but the spools of processes that used no CPU and so
     /// wrote nothing; and rarely those, too. Returns the logs that are too long.
     pub(super) fn bound_output(&mut self) -> Vec<LongLog> {
-        self.bound_rounds = self.bound_rounds.wrapping_add(1);
-        let all = self.bound_rounds.is_multiple_of(BOUND_ALL_EVERY);
-        let idle = self.bound_rounds.is_multiple_of(BOUND_IDLE_EVERY);
+        // Rounds between the regular ones check only what grows.
+        self.flood_rounds = match self.is_flooded {
+            true => (self.flood_rounds + 1) % FLOOD_ROUNDS,
+            false => 0,
+        };
+        let is_regular = self.flood_rounds == 0;
+        self.bound_rounds = self.bound_rounds.wrapping_add(u32::from(is_regular));
+        let all = is_regular && self.bound_rounds.is_multiple_of(BOUND_ALL_EVERY);
+        let idle = is_regular && self.bound_rounds.is_multiple_of(BOUND_IDLE_EVERY);
+        let max = self.options.output_max;
+        let now = clock::now();
+        let mut is_flooded = false;
         let mut long = Vec::new();
         let mut hidden = Vec::new();
         for (key, held) in &mut self.held {
-            if !held.writes_much && !idle && (!all || held.is_idle_with_spool()) {
+            if !held.output.grows && !idle && (!all || held.is_idle_with_spool()) {
                 continue;
             }
-            held.writes_much = false;
+            held.output.grows = false;
+            let name = &held.registration.name;
+            let pid = held.process.alive().map(|alive| alive.pid());
+            let newest = held.open_runs.newest;
+            let newest_path = newest
+                .filter(|_| !held.open_runs.is_log)
+                .map(|run| self.runs.output_path(name, run));
+            // The output of a daemon is no sink: its launch command has ended, but the daemon may have inherited it.
+            if let Some(path) = &newest_path {
+                match sink::cut_if_long(path, max) {
+                    Ok(size) => {
+                        is_flooded |= held.output.grew_to(size);
+                        self.runs
+                            .record_length(name, &mut held.open_runs, now, size);
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                        // The process may have closed it.
+                        let _ = pid.map(|pid| sink::cut_deleted(path, pid, max));
+                        held.output.grows = pid.is_some();
+                    }
+                    Err(error) => tracing::debug!(%error, "cannot bound {}", path.display()),
+                }
+            }
+            for run in &held.open_runs.inherited {
+                // It may be removed already.
+                let _ = sink::cut_if_long(&self.runs.output_path(name, *run), max);
+            }
             for sink in held.process.sinks() {
+                if Some(&sink.path) == newest_path.as_ref() {
+                    continue;
+                }
                 let rights = match sink::rights(sink, &held.registration.spec.identity.user) {
                     Ok(rights) => rights,
                     Err(why) => {
@@ -46,7 +111,7 @@ impl Runner {
                     }
                 };
                 let is_hidden = !sink.spool && held.log_is_hidden;
-                let size = match sink::bound(sink, &rights) {
+                let size = match sink::bound(sink, max, &rights) {
                     Ok(size) => size,
                     Err(error) => {
                         let (path, who) = (sink.path.display(), rights.shown());
@@ -65,8 +130,13 @@ impl Runner {
                     held.log_is_hidden = false;
                     hidden.push((*key, Ok(())));
                 }
-                held.writes_much |= size > held.output_size + sink::MUCH;
-                held.output_size = size;
+                if newest_path.is_none() {
+                    is_flooded |= held.output.grew_to(size);
+                }
+                if !sink.spool && held.open_runs.is_log {
+                    self.runs
+                        .record_length(name, &mut held.open_runs, now, size);
+                }
                 let rotation = Rotation::from(&held.registration.spec.runtime);
                 if !sink.spool && rotation.is_due(size) {
                     long.push(LongLog {
@@ -80,8 +150,9 @@ impl Runner {
         }
         for side in self.sides.values() {
             // The file may be gone with its command.
-            let _ = sink::bound(&side.sink, &OsRights::Agent);
+            let _ = sink::bound(&side.sink, max, &OsRights::Agent);
         }
+        self.is_flooded = is_flooded;
         self.rotated(hidden);
         long
     }

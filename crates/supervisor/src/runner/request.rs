@@ -7,9 +7,10 @@ use model::{Code, Namespace, Outcome};
 use super::{Key, Runner, SupervisedProcess};
 use crate::journal::entry::Entry;
 use crate::machine::{Event, LiveRun, Process, Ticket};
+use crate::os::kept_runs::OpenRuns;
 use crate::os::observe_error::ObserveError;
 use crate::os::{clock, observe};
-use crate::{Notice, Operation, Registration, Request};
+use crate::{LogError, Notice, Operation, Registration, Request};
 
 /// Accepted requests that are not begun yet.
 #[derive(Debug, Default)]
@@ -56,7 +57,13 @@ impl Runner {
                 }
                 Request::Logs(wanted, answer) => {
                     self.begin(std::mem::take(&mut pending));
-                    drop(answer.send(self.open_log(&wanted)));
+                    match self.plan_log(&wanted) {
+                        Err(error) => drop(answer.send(Err(error))),
+                        // Finding the last lines may mean to read much.
+                        Ok(plan) => drop(tokio::task::spawn_blocking(move || {
+                            answer.send(plan.open().map_err(LogError::Unavailable))
+                        })),
+                    }
                 }
             }
         }
@@ -139,6 +146,11 @@ impl Runner {
             return None;
         }
         if anew {
+            // It was unregistered meanwhile, and its output goes with that; a run keeps the output that it writes.
+            if held.is_resting() {
+                self.runs.forget(&hold.name);
+                held.open_runs = OpenRuns::default();
+            }
             held.process.register_anew(hold.flag, hold.managed);
         }
         let launch_digest = hold.spec.launch_digest();
@@ -163,7 +175,8 @@ impl Runner {
         let key = Key(self.next_key);
         self.next_key += 1;
         self.names.insert(hold.name.clone(), key);
-        let held = SupervisedProcess::new(hold, process, &self.agent);
+        let mut held = SupervisedProcess::new(hold, process, &self.agent);
+        held.open_runs = self.runs.find_open(&held.registration.name);
         self.held.insert(key, Box::new(held));
         key
     }

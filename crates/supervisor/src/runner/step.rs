@@ -212,8 +212,10 @@ fn outcome(ending: &OperationEnd, now: Moment, user: &str) -> Outcome {
             (output.to_owned(), Some(headline_of(output).into_owned()))
         }
     };
+    let warning = ending.ran.as_ref().map(|ran| &ran.cmd.sink.instead_of_log);
     Outcome {
         headline,
+        warning: warning.filter(|why| !why.is_empty()).cloned(),
         flag: ending.flag,
         managed: ending.managed,
         ran,

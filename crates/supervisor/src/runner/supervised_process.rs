@@ -9,11 +9,13 @@ use model::{ProcessState, State, Status, UnixMillis};
 use super::family_kill::FamilyKill;
 use super::group_membership::{GroupMembership, LIMITS_FROM_NEXT_START};
 use super::oom::OomKills;
+use super::output::OutputGrowth;
 use super::step::Todo;
 use crate::machine::{
     Context, Event, LimitCounters, Moment, Phase, Process, Run, Schedule, Usage, View, wall_time,
 };
 use crate::os::family::Mark;
+use crate::os::kept_runs::OpenRuns;
 use crate::os::spawn::{BlockedChild, FailurePipe};
 use crate::{Notice, Registration};
 
@@ -63,9 +65,9 @@ pub(crate) struct SupervisedProcess {
     pub(crate) usage_reported_boot_ms: u64,
     /// A foreground run that is a wrapper without its program.
     pub(crate) lacks_main: Option<Run>,
-    /// Its output grew fast before the last check, and had this size then.
-    pub(crate) writes_much: bool,
-    pub(crate) output_size: u64,
+    pub(crate) output: OutputGrowth,
+    /// The kept outputs that may still grow.
+    pub(crate) open_runs: OpenRuns,
     /// Its status says that its user may not read its log.
     pub(crate) log_is_hidden: bool,
     /// A warning was logged that the bytes under its log path cannot be counted.
@@ -111,8 +113,8 @@ impl SupervisedProcess {
             reported: Status::default(),
             usage_reported_boot_ms: 0,
             lacks_main: None,
-            writes_much: false,
-            output_size: 0,
+            output: OutputGrowth::default(),
+            open_runs: OpenRuns::default(),
             log_is_hidden: false,
             disk_is_hidden: false,
             launch_digest,

@@ -7,6 +7,7 @@ use supervisor::{FileChange, Log, LogError, LogRequest, ReadUntil, Request};
 use tokio::sync::oneshot;
 
 use crate::harness::{Home, TestSupervisor, name, runs_as_root, until};
+use crate::kept_output::{self, text};
 
 fn held(supervisor: &TestSupervisor) -> HeldReport {
     let (answer, report) = oneshot::channel();
@@ -19,18 +20,12 @@ fn log_of(
     process: &FullName,
     until: ReadUntil,
 ) -> Result<Log, LogError> {
-    let (answer, log) = oneshot::channel();
     let wanted = LogRequest {
         process: process.clone(),
-        tail_lines: 100,
         until,
+        ..kept_output::all()
     };
-    supervisor.ask(Request::Logs(wanted, answer));
-    log.blocking_recv().unwrap()
-}
-
-fn text(log: &mut Log) -> String {
-    String::from_utf8(log.read(64 * 1024).unwrap()).unwrap()
+    kept_output::open(supervisor, wanted)
 }
 
 #[test]
@@ -97,32 +92,6 @@ fn the_held_report_names_a_foreign_process_in_the_pid_file() {
         held(&supervisor).foreign.is_empty(),
         "the dead are no strangers"
     );
-}
-
-#[test]
-fn a_foreground_program_without_a_log_is_read_from_its_spool() {
-    let home = Home::new();
-    let mut supervisor = home.supervisor();
-    supervisor.hold(home.spec("--print first --print second --stay"));
-    assert_eq!(
-        log_of(&supervisor, &name(), ReadUntil::CurrentEnd).unwrap_err(),
-        LogError::Unavailable(
-            "test/odd has no log_path and does not run, so nothing of its output is kept".into()
-        )
-    );
-    supervisor.succeed(1, Op::Start);
-    let mut log = log_of(&supervisor, &name(), ReadUntil::CurrentEnd).unwrap();
-    assert_eq!(text(&mut log), "first\nsecond\n");
-    // The spool is removed with its run.
-    supervisor.succeed(2, Op::Stop);
-    let mut log = until("the spool to go", || {
-        (log.follow_writer().unwrap() == FileChange::Removed).then_some(log_of(
-            &supervisor,
-            &name(),
-            ReadUntil::CurrentEnd,
-        ))
-    });
-    assert!(matches!(&mut log, Err(LogError::Unavailable(_))), "{log:?}");
 }
 
 #[test]

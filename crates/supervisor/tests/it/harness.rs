@@ -65,6 +65,7 @@ pub(crate) fn options() -> Options {
         check_config_every: Duration::from_millis(200),
         journal_bytes: 256 * 1024,
         control_groups: ControlGroups::default(),
+        ..Options::default()
     }
 }
 

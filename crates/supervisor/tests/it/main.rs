@@ -14,6 +14,7 @@ mod harness;
 mod health;
 mod interpreters;
 mod journals;
+mod kept_output;
 mod limits;
 mod logs;
 mod names;

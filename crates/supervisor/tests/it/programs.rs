@@ -144,31 +144,6 @@ fn a_process_that_was_started_by_hand_is_adopted() {
 }
 
 #[test]
-fn a_flood_of_output_is_kept_to_its_last_part() {
-    let home = Home::new();
-    let mut supervisor = home.supervisor();
-    supervisor.hold(home.spec("--flood"));
-    let ran = supervisor.succeed(1, Op::Start).ran.unwrap();
-    assert_eq!(ran.output.len(), 64 * 1024);
-    let on_disk = || {
-        use std::os::unix::fs::MetadataExt;
-        let files = std::fs::read_dir(home.path("agent/output"))
-            .unwrap()
-            .flatten();
-        let sizes = files.filter_map(|file| Some(file.metadata().ok()?.blocks() * 512));
-        sizes.sum::<u64>()
-    };
-    until("the flood to be cut", || {
-        (on_disk() > 1024 * 1024).then_some(())
-    });
-    until("the flood to be cut", || {
-        (on_disk() < 512 * 1024 * 1024).then_some(())
-    });
-    supervisor.succeed(2, Op::Kill);
-    until("the spool to be gone", || (on_disk() == 0).then_some(()));
-}
-
-#[test]
 fn a_successful_one_shot_is_not_restarted() {
     let home = Home::new();
     let mut supervisor = home.supervisor();

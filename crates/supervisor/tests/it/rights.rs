@@ -12,7 +12,7 @@ use std::process::{Child, Command};
 use model::operation::Op;
 use model::spec::{ConfigFile, Probe};
 use model::{Code, Flag, Spec};
-use supervisor::{ControlGroups, LogRequest, ReadUntil, Request};
+use supervisor::{ControlGroups, LogRequest, Request};
 use tokio::sync::oneshot;
 
 use crate::harness::{Home, TestSupervisor, is_alive, name, read, until, with_and_without_groups};
@@ -317,8 +317,7 @@ fn a_link_in_place_of_the_log_folder_shows_nothing() {
     let (answer, log) = oneshot::channel();
     let wanted = LogRequest {
         process: name(),
-        tail_lines: 10,
-        until: ReadUntil::CurrentEnd,
+        ..crate::kept_output::all()
     };
     supervisor.ask(Request::Logs(wanted, answer));
     let error = log.blocking_recv().unwrap().unwrap_err().to_string();
@@ -468,14 +467,14 @@ fn links_that_its_user_may_follow_are_followed() {
 }
 
 #[test]
-fn spools_are_not_accessible_to_the_process_user() {
+fn kept_output_is_not_accessible_to_the_process_user() {
     let home = home();
     let mut supervisor = home.supervisor();
     let mut spec = spec_of_nobody(&home, "");
-    let output = home.file("agent/output");
-    // Neither its own spool, to which it only appends, nor other files there.
+    let output = home.file("agent/runs");
+    // Neither its own output, to which it only appends, nor other files there.
     spec.control.start_cmd = format!(
-        "cat /proc/self/fd/1 && echo read; for f in {output}/*; do cat $f && echo read; echo x > $f && echo written; done; exit 3"
+        "cat /proc/self/fd/1 && echo read; for f in {output} {output}/* {output}/*/*; do cat $f && echo read; echo x > $f && echo written; done; exit 3"
     );
     supervisor.hold(spec);
     let ran = supervisor.operate(1, Op::Start).ran.unwrap();

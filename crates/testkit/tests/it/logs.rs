@@ -37,7 +37,11 @@ fn text(bytes: &[u8]) -> String {
 
 /// A foreground program that prints what is written into its file `input`.
 fn talker(cluster: &Cluster, log_path: &str) -> Fixture {
-    let fixture = Fixture::daemon(cluster.path(), IP, "talker");
+    talker_on(cluster, IP, log_path)
+}
+
+fn talker_on(cluster: &Cluster, ip: &str, log_path: &str) -> Fixture {
+    let fixture = Fixture::daemon(cluster.path(), ip, "talker");
     std::fs::write(fixture.folder.join("input"), "one\n").unwrap();
     let mut spec = fixture.spec("exec tail -n +1 -f input");
     spec["identity"]["proc_name"] = "tail".into();
@@ -63,7 +67,12 @@ struct Following {
 
 impl Following {
     fn start(cluster: &Cluster) -> Self {
-        let mut child = muster(cluster, &["logs", NAME, "-f"]).spawn().unwrap();
+        Self::with(cluster, &[])
+    }
+
+    fn with(cluster: &Cluster, words: &[&str]) -> Self {
+        let words = [&["logs", NAME, "-f"], words].concat();
+        let mut child = muster(cluster, &words).spawn().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());
         let (sender, lines) = channel();
         std::thread::spawn(move || {
@@ -148,8 +157,104 @@ fn a_log_path_is_followed_from_run_to_run() {
     let all = ran(&cluster, &["logs", NAME, "-o", "json"]);
     assert_eq!(
         text(&all.stdout),
-        "{\"line\":\"one\"}\n{\"line\":\"one\"}\n{\"line\":\"two\"}\n"
+        ["one", "one", "two"]
+            .map(|line| format!("{{\"host\":\"0:{IP}\",\"line\":\"{line}\"}}\n"))
+            .concat()
     );
+}
+
+#[test]
+fn the_output_of_a_crash_outlives_the_agent() {
+    let cluster = Cluster::start();
+    let mut agent = cluster.agent(IP);
+    let fixture = talker(&cluster, "");
+    let pid = fixture.pid().unwrap();
+    // The process writes and dies while no agent watches.
+    agent.kill();
+    cluster.wait_for_agent(IP, false);
+    says(&fixture, "last words");
+    let written = format!("/proc/{}/fd/1", pid.as_raw_nonzero());
+    wait::until("the last words", || {
+        let output = std::fs::read_to_string(&written).unwrap();
+        output.ends_with("last words\n").then_some(())
+    });
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    agent.restart();
+    cluster.wait_for_agent(IP, true);
+    let shown = wait::until("the crashed run", || {
+        let shown = ran(&cluster, &["logs", NAME, "--previous"]);
+        shown.status.success().then_some(shown)
+    });
+    assert_eq!(text(&shown.stdout), "one\nlast words\n");
+    // Both runs within the last minutes, and of these what matches.
+    let lines = |words: &[&str]| {
+        let shown = ran(&cluster, &[&["logs", NAME], words].concat());
+        assert!(shown.status.success(), "{shown:?}");
+        text(&shown.stdout)
+    };
+    wait::until("the next run", || {
+        (lines(&["--since", "5m"]) == "one\nlast words\none\nlast words\n").then_some(())
+    });
+    let matching = lines(&["--since", "5m", "--grep", "(?i)LAST", "--tail", "1"]);
+    assert_eq!(matching, "last words\n");
+
+    // Forgotten with the process.
+    let kept = cluster.path().join(format!("agent-{IP}/supervisor/runs"));
+    assert_eq!(std::fs::read_dir(&kept).unwrap().count(), 1);
+    assert_eq!(fixture.operate(&cluster.api, 1).0, 0, "stop");
+    let gone = ran(&cluster, &["unregister", NAME, "--host", IP]);
+    assert!(gone.status.success(), "{gone:?}");
+    wait::until("nothing kept", || {
+        let mut left = std::fs::read_dir(&kept).unwrap();
+        left.next().is_none().then_some(())
+    });
+}
+
+#[test]
+fn logs_of_several_hosts_are_shown_and_followed_at_once() {
+    const OTHER: &str = "10.3.0.22";
+    let cluster = Cluster::start();
+    let _agents = [cluster.agent(IP), cluster.agent(OTHER)];
+    let one = talker(&cluster, "");
+    let _other = talker_on(&cluster, OTHER, "");
+    let shown = ran(&cluster, &["logs", NAME]);
+    assert_eq!(
+        text(&shown.stdout),
+        format!("0:{IP}  | one\n0:{OTHER} | one\n"),
+        "{shown:?}"
+    );
+    let following = Following::with(&cluster, &["--tail", "0", "--grep", "[aeiou]"]);
+    wait::until("a line that comes after it began", || {
+        says(&one, "hmm");
+        says(&one, "again");
+        let shown = following
+            .lines
+            .recv_timeout(std::time::Duration::from_millis(100));
+        shown
+            .ok()
+            .map(|line| assert_eq!(line, format!("0:{IP}  | again")))
+    });
+    let failed = ran(&cluster, &["logs", NAME, "--previous"]);
+    assert_eq!(failed.status.code(), Some(4), "{failed:?}");
+    let why = text(&failed.stderr);
+    assert!(why.contains("no run of e2e/talker before the one"), "{why}");
+}
+
+#[test]
+fn the_result_says_that_a_log_cannot_be_written() {
+    let cluster = Cluster::start();
+    let _agent = cluster.agent(IP);
+    let log = cluster.path().join("missing/folder/log");
+    let fixture = talker(&cluster, log.to_str().unwrap());
+    let again = ran(&cluster, &["restart", NAME]);
+    assert!(again.status.success(), "{again:?}");
+    let warning = format!(
+        "warning: 0:{IP} {NAME}: log_path: cannot open {}: No such file or directory; output is kept by the agent only",
+        log.display()
+    );
+    assert!(text(&again.stderr).contains(&warning), "{again:?}");
+    assert_eq!(text(&ran(&cluster, &["logs", NAME]).stdout), "one\n");
+    drop(fixture);
 }
 
 #[test]

@@ -38,7 +38,22 @@ fn logs() -> Question {
         process: "gse/proc-test".parse().unwrap(),
         tail_lines: 100,
         follow: true,
+        previous: false,
+        since_ms: None,
+        grep: None,
     })
+}
+
+fn selected_logs() -> Question {
+    let logs = wire::ask::Logs {
+        process: "gse/proc-test".parse().unwrap(),
+        tail_lines: 10,
+        follow: false,
+        previous: true,
+        since_ms: Some(600_000),
+        grep: Some("error|warn".parse().unwrap()),
+    };
+    logs.into_question()
 }
 
 fn write_file() -> Question {
@@ -301,6 +316,10 @@ fn downs() -> Vec<(&'static str, Down)> {
         ("down-ask-write-file", Ask::new(3, &write_file()).into()),
         ("down-ask-read-file", Ask::new(4, &read_file()).into()),
         ("down-ask-logs", Ask::new(2, &logs()).into()),
+        (
+            "down-ask-selected-logs",
+            Ask::new(8, &selected_logs()).into(),
+        ),
         (
             "down-ask-more",
             Ask::new(2, &Question::More { chunks: 4 }).into(),

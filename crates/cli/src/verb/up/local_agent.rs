@@ -13,12 +13,14 @@ use tokio::process::{Child, Command};
 use crate::failure::{Failure, Kind};
 
 /// Settings of the agent, which it inherits.
-const FOR_AGENTS: [&str; 5] = [
+const FOR_AGENTS: [&str; 7] = [
     "MUSTER_CGROUPS",
     "MUSTER_RELEASE",
     "MUSTER_RELEASE_PATHS",
     "MUSTER_AGENT_MEMORY_MAX",
     "MUSTER_AGENT_CPU_MAX",
+    "MUSTER_OUTPUT_RUNS",
+    "MUSTER_OUTPUT_MAX",
 ];
 /// How long the agent may take to stop.
 const STOP_TIMEOUT: Duration = Duration::from_secs(10);

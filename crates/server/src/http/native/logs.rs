@@ -1,15 +1,19 @@
-//! Streams the output of a process as plain text.
+//! Streams the output of a process: as plain text, or in pieces of JSON with keep-alives between them.
 
 use std::convert::Infallible;
+use std::time::Duration;
 
+use api::LogPiece;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use control::{AnswerStream, LogsOf};
 use futures_util::{Stream, StreamExt, stream};
 use model::access::{Caller, Permission};
-use model::{Host, Invalid, Namespace};
+use model::{Host, Invalid, LinePattern, Namespace};
 
 use super::ApiError;
 use super::caller::AuthenticatedStream;
@@ -22,6 +26,8 @@ use crate::http::stream_slots::StreamSlot;
 /// How many lines come first without `tail`.
 const DEFAULT_TAIL: u64 = 100;
 const MAX_TAIL: u64 = 100_000;
+/// How often a stream of pieces without output sends an empty one.
+const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
 /// Shows the last lines that a process wrote, and with `follow` what it writes from then on.
 #[utoipa::path(get, path = "/api/v1/processes/{namespace}/{name}/logs", operation_id = "process_logs", tag = "processes", params(
@@ -29,8 +35,12 @@ const MAX_TAIL: u64 = 100_000;
     ("host" = Option<String>, Query, description = "CLOUD:IP or IP; may be left out where the process is on one host only"),
     ("tail" = Option<u64>, Query, description = "How many of the last lines, 0 to 100000; 100 if not given"),
     ("follow" = Option<bool>, Query, description = "Whether to go on with what is written later"),
-), responses((status = 200, description = "The output as it is. A last line that begins with `muster:` says why it ends early",
-    body = String, content_type = "text/plain"), Refusals))]
+    ("previous" = Option<bool>, Query, description = "The run before the current one, or before the last one of a process that does not run; not with `follow`"),
+    ("since" = Option<String>, Query, description = "Only what was written within this time, such as `30s`, `10m`, `2h` or `1d`, of all kept runs; up to a minute more may be shown"),
+    ("grep" = Option<String>, Query, description = "Only lines that match this regular expression, without look-around and back-references; `tail` counts these lines"),
+    ("format" = Option<String>, Query, description = "`text`, or `json`: one `LogPiece` on each line, an empty one at least every 10 seconds"),
+), responses((status = 200, description = "The output as it is. A last line that begins with `muster:` says why it ends early. With `format=json` a `LogPiece` on each line",
+    content((String = "text/plain"), (LogPiece = "application/x-ndjson"))), Refusals))]
 pub(crate) async fn logs(
     State(http): State<HttpState>,
     AuthenticatedStream(caller, credentials): AuthenticatedStream,
@@ -42,19 +52,24 @@ pub(crate) async fn logs(
         host: host(&params)?,
         tail_lines: tail(&params)?,
         follow: params.flag("follow")?.unwrap_or(false),
+        previous: params.flag("previous")?.unwrap_or(false),
+        since: params.duration("since")?,
+        grep: params.text("grep").map(LinePattern::parse).transpose()?,
     };
+    let format = Format::parse(&params)?;
     let slot = http.stream_slots.take(&caller)?;
     let namespace = request.process.namespace.clone();
     let answer = http.control.sessions().logs(&caller, request).await?;
     let reader = LogReader {
         answer,
         at_line_start: true,
+        format,
         namespace,
         recheck: CredentialRecheck::new(&http, credentials),
         slot,
     };
     let headers = [
-        (header::CONTENT_TYPE, "text/plain; charset=utf-8"),
+        (header::CONTENT_TYPE, format.content_type()),
         (header::CACHE_CONTROL, "no-store"),
         // Proxies must not buffer lines to compress or collect them.
         (header::CONTENT_ENCODING, "identity"),
@@ -76,10 +91,46 @@ fn tail(params: &QueryParams) -> Result<u32, Invalid> {
     Ok(u32::try_from(tail).unwrap_or(u32::MAX))
 }
 
+/// How the output is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Text,
+    Json,
+}
+
+impl Format {
+    fn parse(params: &QueryParams) -> Result<Self, Invalid> {
+        match params.text("format") {
+            None | Some("text") => Ok(Self::Text),
+            Some("json") => Ok(Self::Json),
+            Some(other) => {
+                let rule = format!("must be text or json, not {other:?}");
+                Err(Invalid::new("format", rule))
+            }
+        }
+    }
+
+    fn content_type(self) -> &'static str {
+        match self {
+            Self::Text => "text/plain; charset=utf-8",
+            Self::Json => "application/x-ndjson",
+        }
+    }
+}
+
+/// What a reader gets next.
+enum ReaderItem {
+    Bytes(Vec<u8>),
+    KeepAlive,
+    /// The output ends early.
+    EndsEarly(String),
+}
+
 /// One reader.
 struct LogReader {
     answer: AnswerStream,
     at_line_start: bool,
+    format: Format,
     namespace: Namespace,
     recheck: CredentialRecheck,
     #[expect(dead_code, reason = "held for as long as the stream lasts")]
@@ -87,39 +138,88 @@ struct LogReader {
 }
 
 impl LogReader {
-    /// None at the end of the output; an error where the stream ends early.
-    async fn next(&mut self, http: &HttpState) -> Option<Result<Vec<u8>, String>> {
+    /// None at the end of the output.
+    async fn next(&mut self, http: &HttpState) -> Option<ReaderItem> {
+        let mut keep_alive = std::pin::pin!(tokio::time::sleep(KEEP_ALIVE));
         loop {
             let still = tokio::select! {
-                next = self.answer.next() => return next,
-                () = http.stopping() => return Some(Err("the server is stopping".to_owned())),
+                next = self.answer.next() => return next.map(|next| match next {
+                    Ok(bytes) => ReaderItem::Bytes(bytes),
+                    Err(reason) => ReaderItem::EndsEarly(reason),
+                }),
+                () = http.stopping() => {
+                    return Some(ReaderItem::EndsEarly("the server is stopping".to_owned()));
+                }
+                () = &mut keep_alive, if self.format == Format::Json => {
+                    return Some(ReaderItem::KeepAlive);
+                }
                 still = self.recheck.next() => still,
             };
             let may = |caller: &Caller| caller.may(Permission::Operate, &self.namespace);
             if !still.as_ref().is_some_and(may) {
-                return Some(Err("you may read it no more".to_owned()));
+                return Some(ReaderItem::EndsEarly("you may read it no more".to_owned()));
+            }
+        }
+    }
+
+    fn written(&mut self, item: &ReaderItem) -> Vec<u8> {
+        match self.format {
+            Format::Text => self.text(item),
+            Format::Json => piece(item),
+        }
+    }
+
+    /// The bytes as they are; a last line says why a stream ends early.
+    fn text(&mut self, item: &ReaderItem) -> Vec<u8> {
+        match item {
+            ReaderItem::Bytes(bytes) => {
+                let last = bytes.last().map(|last| *last == b'\n');
+                self.at_line_start = last.unwrap_or(self.at_line_start);
+                bytes.clone()
+            }
+            ReaderItem::KeepAlive => Vec::new(),
+            ReaderItem::EndsEarly(reason) => {
+                let newline = if self.at_line_start { "" } else { "\n" };
+                format!("{newline}muster: {reason}; the output ends here\n").into_bytes()
             }
         }
     }
 }
 
-/// The bytes as they come; a last line says why a stream ends early.
+/// One line of JSON.
+fn piece(item: &ReaderItem) -> Vec<u8> {
+    let piece = match item {
+        ReaderItem::Bytes(bytes) => match std::str::from_utf8(bytes) {
+            Ok(text) => LogPiece {
+                text: text.to_owned(),
+                ..LogPiece::default()
+            },
+            Err(_) => LogPiece {
+                base64: STANDARD.encode(bytes),
+                ..LogPiece::default()
+            },
+        },
+        ReaderItem::KeepAlive => LogPiece::default(),
+        ReaderItem::EndsEarly(reason) => LogPiece {
+            end: reason.clone(),
+            ..LogPiece::default()
+        },
+    };
+    let mut line = serde_json::to_vec(&piece).expect("a piece has only string keys");
+    line.push(b'\n');
+    line
+}
+
 fn lines(reader: LogReader, http: HttpState) -> impl Stream<Item = Result<Bytes, Infallible>> {
     stream::unfold(Some(reader), move |reader| {
         let http = http.clone();
         async move {
             let mut reader = reader?;
-            let (bytes, reader) = match reader.next(&http).await? {
-                Ok(bytes) => {
-                    let last = bytes.last().map(|last| *last == b'\n');
-                    reader.at_line_start = last.unwrap_or(reader.at_line_start);
-                    (bytes, Some(reader))
-                }
-                Err(reason) => {
-                    let newline = if reader.at_line_start { "" } else { "\n" };
-                    let notice = format!("{newline}muster: {reason}; the output ends here\n");
-                    (notice.into_bytes(), None)
-                }
+            let item = reader.next(&http).await?;
+            let bytes = reader.written(&item);
+            let reader = match item {
+                ReaderItem::Bytes(_) | ReaderItem::KeepAlive => Some(reader),
+                ReaderItem::EndsEarly(_) => None,
             };
             Some((Ok(bytes.into()), reader))
         }

@@ -162,6 +162,9 @@ fn target_result(target: &TargetView) -> TargetResult<'_> {
             Some(outcome) => plain(outcome.headline.as_ref().unwrap_or(&outcome.message)),
             None => "in progress".into(),
         },
+        warning: outcome
+            .and_then(|outcome| outcome.warning.as_deref())
+            .map(Cow::Borrowed),
         ended_at: outcome.map(|outcome| outcome.ended_at),
         managed: outcome.and_then(|outcome| outcome.managed),
         command: ran.map(|ran| ran.command.as_str().into()),

@@ -52,6 +52,50 @@ async fn logs_are_plain_text_line_by_line() {
 }
 
 #[tokio::test]
+async fn logs_in_pieces_say_how_they_end_and_that_the_server_lives() {
+    let (rig, agent) = rig().await;
+    let path = "/api/v1/processes/gse/web/logs?follow=true&format=json";
+    let mut stream = rig.open("GET", path, &GZIP_HEADERS, b"").await;
+    let (id, _) = agent.next_question().await;
+    agent.send_chunk(id, b"one\n").await;
+    let head = read_until(&mut stream, &["{\"text\":\"one\\n\"}\n"]).await;
+    assert!(
+        head.contains("content-type: application/x-ndjson"),
+        "{head}"
+    );
+    agent.send_chunk(id, b"\xff").await;
+    read_until(&mut stream, &["{\"base64\":\"/w==\"}\n"]).await;
+    // Nothing is written for a while.
+    read_until(&mut stream, &["{}\n"]).await;
+    drop(agent);
+    let end = "{\"end\":\"the agent of host 0:10.0.0.1 disconnected\"}\n";
+    read_until(&mut stream, &[end]).await;
+}
+
+#[tokio::test]
+async fn what_to_show_is_passed_on_to_the_agent() {
+    let (rig, agent) = rig().await;
+    let path = "/processes/gse/web/logs?previous=true&since=10m&grep=a%7Cb&tail=3";
+    let asking = rig.native("GET", path, Value::Null);
+    let answering = async {
+        let (id, question) = agent.next_question().await;
+        // Not `Logs`: an old agent would ignore what it does not know.
+        let Question::SelectedLogs(logs) = question else {
+            panic!("{question:?}");
+        };
+        assert!(logs.previous && !logs.follow);
+        assert_eq!((logs.tail_lines, logs.since_ms), (3, Some(600_000)));
+        assert_eq!(logs.grep.unwrap().as_str(), "a|b");
+        agent.send(wire::Output::refuse(id, "only one run")).await;
+    };
+    let ((status, body), ()) = tokio::join!(asking, answering);
+    assert_eq!(
+        (status, &body["error"]["message"]),
+        (404, &json!("only one run"))
+    );
+}
+
+#[tokio::test]
 async fn a_disconnected_reader_cancels_the_question() {
     let (rig, agent) = rig().await;
     let (mut stream, id) = follow(&rig, &agent).await;
@@ -88,6 +132,15 @@ async fn a_question_that_cannot_be_answered_has_a_status_and_a_reason() {
         ("/processes/gse/web/logs?host=x", 400, "invalid"),
         ("/processes/gse/web/logs?tail=-1", 400, "invalid"),
         ("/processes/gse/web/logs?follow=maybe", 400, "invalid"),
+        ("/processes/gse/web/logs?grep=(", 400, "invalid"),
+        ("/processes/gse/web/logs?since=soon", 400, "invalid"),
+        ("/processes/gse/web/logs?previous=perhaps", 400, "invalid"),
+        ("/processes/gse/web/logs?format=xml", 400, "invalid"),
+        (
+            "/processes/gse/web/logs?previous=true&follow=true",
+            400,
+            "invalid",
+        ),
         ("/hosts/0:10.0.0.9/held", 404, "not_found"),
         ("/hosts/x/held", 400, "invalid"),
     ] {
