@@ -97,7 +97,7 @@ fn lost(error: &std::io::Error, max_silence: Duration) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::account::Account;
+    use crate::account::{Account, Asked};
 
     fn read(text: &'static str) -> (Vec<u8>, Option<String>) {
         let mut stream = LogStream::new(std::io::Cursor::new(text), MAX_SILENCE);
@@ -130,7 +130,12 @@ mod tests {
             stream
         });
         let home = tempfile::tempdir().unwrap();
-        let account = Account::find(Some(&url), home.path().to_str(), |_| None).unwrap();
+        let asked = Asked {
+            url: Some(&url),
+            data: home.path().to_str(),
+            ..Asked::default()
+        };
+        let account = Account::find(asked, |_| None).unwrap();
         let client = Client::new(account).unwrap();
         let path = Path::new("logs");
         let mut logs = client.logs_with(&path, Duration::from_millis(300)).unwrap();

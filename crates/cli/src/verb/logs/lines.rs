@@ -80,7 +80,9 @@ impl<'a> Lines<'a> {
         if self.out.is_document() {
             let text = String::from_utf8_lossy(line);
             let host = self.host.to_string();
-            return self.out.stream_document(&json!({"host": host, "line": text}));
+            return self
+                .out
+                .stream_document(&json!({"host": host, "line": text}));
         }
         let prefix = self.prefix.clone().unwrap_or_default();
         self.out.text(&prefix)?;
