@@ -77,7 +77,7 @@ fn a_wrong_selection_is_refused_before_anything_is_sent() {
     for (words, why) in [
         (&["--grep", "("][..], "is no regular expression"),
         (&["--grep", "(?=x)"], "is no regular expression"),
-        (&["--since", "soon"], "is no duration"),
+        (&["--since", "soon"], "is not a duration"),
         (&["--previous", "-f"], "cannot be used with"),
         (&["--tail", "1000000"], "is not in"),
         (&["-H", "nowhere"], "invalid value 'nowhere'"),

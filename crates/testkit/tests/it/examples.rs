@@ -66,7 +66,7 @@ fn three_replicas_survive_kills() {
     let lines = [
         "answers you",
         "drains: ",
-        "the bus is away",
+        "NATS is not connected",
         "the store is not available",
         "refused with exit code 3",
     ];

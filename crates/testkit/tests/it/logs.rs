@@ -202,7 +202,7 @@ fn the_output_of_a_crash_outlives_the_agent() {
     let kept = cluster.path().join(format!("agent-{IP}/supervisor/runs"));
     assert_eq!(std::fs::read_dir(&kept).unwrap().count(), 1);
     assert_eq!(fixture.operate(&cluster.api, 1).0, 0, "stop");
-    let gone = ran(&cluster, &["unregister", NAME, "--host", IP]);
+    let gone = ran(&cluster, &["unregister", NAME, "--host", IP, "--yes"]);
     assert!(gone.status.success(), "{gone:?}");
     wait::until("nothing kept", || {
         let mut left = std::fs::read_dir(&kept).unwrap();

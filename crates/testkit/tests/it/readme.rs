@@ -212,7 +212,8 @@ fn the_tutorial_works_as_written() {
         "No module named http.servre",
         "hello from prod, number 3",
         "welcome from prod, number 3",
-        "signal 9",
+        "SIGKILL",
+        "lacks role operator",
     ] {
         assert!(output.contains(expected), "{expected} is missing: {shown}");
     }
