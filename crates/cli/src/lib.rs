@@ -38,7 +38,6 @@ pub mod state;
 pub mod table;
 pub mod target;
 pub mod terminal_safe;
-pub mod text_diff;
 pub mod verb;
 
 use args::{Cli, Verb};

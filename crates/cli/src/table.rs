@@ -22,6 +22,8 @@ struct Column {
     align: Align,
     /// May be cut where the terminal is too narrow.
     elastic: bool,
+    /// May be left out where the terminal is still too narrow.
+    optional: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,15 +34,16 @@ enum Align {
 
 impl Column {
     fn parse(title: &'static str) -> Self {
-        let (align, elastic) = match title.chars().next() {
-            Some('>') => (Align::Right, false),
-            Some('~') => (Align::Left, true),
-            _ => (Align::Left, false),
-        };
+        let name = title.trim_start_matches(['>', '~', '?']);
+        let marks = title.strip_suffix(name).unwrap_or_default();
         Self {
-            title: title.trim_start_matches(['>', '~']),
-            align,
-            elastic,
+            title: name,
+            align: match marks.contains('>') {
+                true => Align::Right,
+                false => Align::Left,
+            },
+            elastic: marks.contains('~'),
+            optional: marks.contains('?'),
         }
     }
 }
@@ -67,8 +70,8 @@ impl<T: Into<String>> From<T> for Cell {
 }
 
 impl TextTable {
-    /// A table with the columns of `titles`, separated by `|`: `>AGE` is aligned to the right, `~MESSAGE` may be cut, and any
-    /// other is text that is shown whole.
+    /// A table with the columns of `titles`, separated by `|`. Marks before a title: `>AGE` is aligned to the right, `~MESSAGE` may
+    /// be cut and `?PID` left out where the terminal is too narrow, the last one first. Any other is text that is shown whole.
     pub fn new(titles: &'static str) -> Self {
         Self {
             columns: titles.split('|').map(Column::parse).collect(),
@@ -91,6 +94,7 @@ impl TextTable {
     pub fn render(&self, terminal: Option<usize>, colour: bool) -> String {
         let mut widths = self.natural_widths();
         if let Some(terminal) = terminal {
+            self.leave_out(&mut widths, terminal);
             self.squeeze(&mut widths, terminal);
         }
         let titles: Vec<Cell> = self
@@ -115,7 +119,8 @@ impl TextTable {
             .collect()
     }
 
-    fn natural_widths(&self) -> Vec<usize> {
+    /// None for a column that is left out.
+    fn natural_widths(&self) -> Vec<Option<usize>> {
         let widest = |index: usize, title: &str| {
             self.rows
                 .iter()
@@ -128,28 +133,51 @@ impl TextTable {
         self.columns
             .iter()
             .enumerate()
-            .map(|(index, column)| widest(index, column.title))
+            .map(|(index, column)| Some(widest(index, column.title)))
             .collect()
     }
 
+    /// Empties optional columns, from the right, until the rest fits with its elastic columns at their narrowest.
+    fn leave_out(&self, widths: &mut [Option<usize>], terminal: usize) {
+        let least = |widths: &[Option<usize>]| -> usize {
+            let shown = widths.iter().zip(&self.columns);
+            let least = shown.filter_map(|(width, column)| match column.elastic {
+                true => width.map(|width| width.min(MIN_WIDTH)),
+                false => *width,
+            });
+            least.map(|width| width + GAP).sum::<usize>()
+        };
+        while least(widths) > terminal + GAP {
+            let last =
+                (0..widths.len()).rfind(|at| self.columns[*at].optional && widths[*at].is_some());
+            let Some(last) = last else { return };
+            widths[last] = None;
+        }
+    }
+
     /// Takes from the widest elastic column until all fit or none can give more.
-    fn squeeze(&self, widths: &mut [usize], terminal: usize) {
-        let gaps = GAP * widths.len().saturating_sub(1);
-        let mut excess = (widths.iter().sum::<usize>() + gaps).saturating_sub(terminal);
+    fn squeeze(&self, widths: &mut [Option<usize>], terminal: usize) {
+        let shown = widths.iter().flatten();
+        let needed: usize = shown.map(|width| width + GAP).sum();
+        let mut excess = needed.saturating_sub(terminal + GAP);
         while excess > 0 {
-            let widest = (0..widths.len())
-                .filter(|i| self.columns[*i].elastic && widths[*i] > MIN_WIDTH)
-                .max_by_key(|i| widths[*i]);
+            let elastic = widths.iter_mut().zip(&self.columns);
+            let elastic = elastic.filter(|(_, column)| column.elastic);
+            let widest = elastic
+                .filter_map(|(width, _)| width.as_mut())
+                .filter(|width| **width > MIN_WIDTH)
+                .max();
             let Some(widest) = widest else { return };
-            widths[widest] -= 1;
+            *widest -= 1;
             excess -= 1;
         }
     }
 
-    fn push_line(&self, text: &mut String, row: &[Cell], widths: &[usize], colour: bool) {
+    fn push_line(&self, text: &mut String, row: &[Cell], widths: &[Option<usize>], colour: bool) {
         let mut line = String::new();
         let mut pending = 0;
         for ((cell, column), room) in row.iter().zip(&self.columns).zip(widths) {
+            let Some(room) = room else { continue };
             let shown = cut(&cell.text, *room);
             let padding = room - width(&shown);
             let before = match column.align {
@@ -246,6 +274,22 @@ mod tests {
         assert!(text.lines().all(|line| width(line) <= 30), "{text}");
         let tiny = sample().render(Some(5), false);
         assert!(tiny.contains("web/nginx      7  exited …\n"), "{tiny}");
+    }
+
+    #[test]
+    fn a_narrow_terminal_leaves_optional_columns_out() {
+        let mut table = TextTable::new("PROCESS|STATE|>?PID|?LAST EXIT|~MESSAGE");
+        table.row(["web/nginx", "running", "77", "code 1", "all is well here"].map(Cell::from));
+        let title = |width| {
+            let text = table.render(Some(width), false);
+            assert!(text.lines().all(|line| super::width(line) <= width), "{text}");
+            text.lines().next().unwrap().to_owned()
+        };
+        assert_eq!(title(60), "PROCESS    STATE    PID  LAST EXIT  MESSAGE");
+        assert_eq!(title(40), "PROCESS    STATE    PID  MESSAGE");
+        assert_eq!(title(30), "PROCESS    STATE    MESSAGE");
+        let whole = table.render(None, false);
+        assert!(whole.contains("LAST EXIT"), "{whole}");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use model::FullName;
+use similar::TextDiff;
 
 use super::register::Described;
 use super::{Context, environment, export, update};
@@ -16,7 +17,6 @@ use crate::definition::{self, Exported};
 use crate::failure::{Exit, Failure, Kind};
 use crate::out::Out;
 use crate::target::{HostArgs, parse_host};
-use crate::text_diff;
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -104,8 +104,13 @@ fn send(context: &Context, client: &Client, changed: Vec<Exported>) -> Result<Ex
     update::send(context, client, updates.collect::<Result<_, Failure>>()?)
 }
 
+/// Equal lines that are shown around a change.
+const CONTEXT: usize = 2;
+
 fn show(out: &Out, before: &str, after: &str) -> Result<(), Failure> {
-    for line in text_diff::lines(before, after) {
+    let diff = TextDiff::from_lines(before, after);
+    let diff = diff.unified_diff().context_radius(CONTEXT).to_string();
+    for line in diff.lines() {
         let style = match line.chars().next() {
             Some('+') => Style::Good,
             Some('-') => Style::Bad,
@@ -113,7 +118,7 @@ fn show(out: &Out, before: &str, after: &str) -> Result<(), Failure> {
         };
         match out.is_document() {
             true => out.note(line),
-            false => out.line(out.paint(style, &line))?,
+            false => out.line(out.paint(style, line))?,
         }
     }
     Ok(())

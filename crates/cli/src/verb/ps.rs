@@ -222,7 +222,9 @@ fn watch(
 pub(super) fn table(rows: &[ProcessView], wide: bool) -> TextTable {
     let now = now();
     let mut table = TextTable::new(match wide {
-        false => "PROCESS|HOST|STATE|MANAGED|>PID|>UP|>RESTARTS|LAST EXIT|>CPU%|>MEM%|~MESSAGE",
+        false => {
+            "PROCESS|HOST|STATE|?MANAGED|>?PID|>UP|>?RESTARTS|?LAST EXIT|>?CPU%|>?MEM%|~MESSAGE"
+        }
         true => {
             "PROCESS|HOST|STATE|MANAGED|>PID|>UP|>RESTARTS|LAST EXIT|>CPU%|>MEM%|>FD|>DISK|>NET/S|VERSION|AGENT|~LABELS|>REPORTED|~MESSAGE"
         }

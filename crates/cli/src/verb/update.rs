@@ -89,7 +89,14 @@ pub(super) fn send(
         let results = client.put(&process_path(&one.name), &body)?;
         sent.push((one.name, results));
     }
-    register::report_all(&context.out, "updated", &sent)
+    let exit = register::report_all(&context.out, "updated", &sent)?;
+    let mut results = sent.iter().flat_map(|(_, results)| &results.results);
+    if results.any(|one| one.changed) {
+        let advice =
+            "a run keeps its old definition until it is restarted: see muster ps --pending";
+        context.out.note(advice);
+    }
+    Ok(exit)
 }
 
 /// The definitions of the file, with the flags on top of each.

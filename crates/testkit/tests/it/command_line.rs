@@ -355,11 +355,11 @@ fn a_definition_is_edited_and_a_wrong_text_is_not_lost() {
 
     let ran = edit("sed -i 's/sleep 1000/sleep 2000/' \"$1\"").fine();
     assert!(
-        ran.stdout.contains("- start_cmd = \"exec sleep 1000\"\n"),
+        ran.stdout.contains("-start_cmd = \"exec sleep 1000\"\n"),
         "{ran:?}"
     );
     assert!(
-        ran.stdout.contains("+ start_cmd = \"exec sleep 2000\"\n"),
+        ran.stdout.contains("+start_cmd = \"exec sleep 2000\"\n"),
         "{ran:?}"
     );
     assert!(
@@ -399,7 +399,7 @@ fn a_definition_is_edited_and_a_wrong_text_is_not_lost() {
     let script = "if grep -q '^#: ' \"$1\"; then sed -i 's/mem = 900/mem = 9/' \"$1\"; \
         else printf '\\n[resource]\\nmem = 900\\n' >> \"$1\"; fi";
     let ran = edit(script).fine();
-    assert!(ran.stdout.contains("+ mem = 9\n"), "{ran:?}");
+    assert!(ran.stdout.contains("+mem = 9\n"), "{ran:?}");
     // An editor that fails changes nothing.
     let ran = edit("exit 3");
     assert_eq!(ran.code, Some(1), "{ran:?}");

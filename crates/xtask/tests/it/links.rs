@@ -1,4 +1,5 @@
-//! Every relative link and anchor in a Markdown file leads somewhere, and every document that code or text names exists.
+//! Every relative link and anchor in a Markdown file leads somewhere, and every document and test that code or text names
+//! exists.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
@@ -205,4 +206,50 @@ fn the_index_leads_to_every_document() {
         unlinked.is_empty(),
         "docs/README.md does not link {unlinked:#?}"
     );
+}
+
+/// The functions of each crate, by the crate's folder.
+fn functions() -> BTreeMap<String, BTreeSet<String>> {
+    let mut functions: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let crates = root().join("crates");
+    for path in files(&["rs"]) {
+        let Ok(below) = path.strip_prefix(&crates) else {
+            continue;
+        };
+        let krate = below.components().next().unwrap().as_os_str();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let names = text.split("fn ").skip(1).map(|rest| {
+            let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            rest.split(|c| !is_name(c)).next().unwrap().to_owned()
+        });
+        let known = functions.entry(krate.to_str().unwrap().to_owned());
+        known.or_default().extend(names);
+    }
+    functions
+}
+
+/// The tests that a text names as `crate: test`, without those that stand for a whole module.
+fn named_tests(text: &str) -> Vec<(String, String)> {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let spans = text.split('`').skip(1).step_by(2);
+    let named = spans.filter_map(|span| span.split_once(": "));
+    let named = named.map(|(krate, test)| {
+        let test = test.rsplit("::").next().unwrap().trim();
+        (krate.to_owned(), test.to_owned())
+    });
+    named
+        .filter(|(_, test)| test.contains('_') && !test.contains([' ', '/', '*']))
+        .collect()
+}
+
+#[test]
+fn every_test_that_the_threat_model_names_exists() {
+    let text = std::fs::read_to_string(root().join("docs/operations/security.md")).unwrap();
+    let (named, functions) = (named_tests(&text), functions());
+    assert!(named.len() > 50, "{}", named.len());
+    let missing: Vec<_> = named
+        .iter()
+        .filter(|(krate, test)| !functions.get(krate).is_some_and(|all| all.contains(test)))
+        .collect();
+    assert!(missing.is_empty(), "{missing:#?}");
 }
