@@ -173,7 +173,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
 /// Reads `4096`, `512K`, `100M`, `1.5G`, `2T`, also as `100MiB` or `100MB`: units of 1024, as in `ulimit` and systemd.
 pub fn parse_size(text: &str) -> Result<u64, String> {
     let text = text.trim();
-    let bad = || format!("{text:?} is no size: write 4096, 512K, 100M or 1.5G");
+    let bad = || format!("{text:?} is not a size: write 4096, 512K, 100M or 1.5G");
     let split = text
         .find(|c: char| !c.is_ascii_digit() && c != '.')
         .unwrap_or(text.len());

@@ -282,7 +282,10 @@ mod tests {
         table.row(["web/nginx", "running", "77", "code 1", "all is well here"].map(Cell::from));
         let title = |width| {
             let text = table.render(Some(width), false);
-            assert!(text.lines().all(|line| super::width(line) <= width), "{text}");
+            assert!(
+                text.lines().all(|line| super::width(line) <= width),
+                "{text}"
+            );
             text.lines().next().unwrap().to_owned()
         };
         assert_eq!(title(60), "PROCESS    STATE    PID  LAST EXIT  MESSAGE");

@@ -98,6 +98,18 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     }
 }
 
+impl Args {
+    /// Why nothing was shown.
+    fn nothing(&self) -> &'static str {
+        match (self.grep.is_some(), self.since.is_some(), self.previous) {
+            (true, ..) => "no line matches",
+            (false, true, _) => "nothing was written within that time",
+            (false, false, true) => "the run before wrote nothing",
+            (false, false, false) => "it has written nothing",
+        }
+    }
+}
+
 /// The hosts that were named, each once; else all that have the process.
 fn hosts(client: &Client, args: &Args) -> Result<Vec<Host>, Failure> {
     let mut hosts = args.host.clone();
@@ -133,11 +145,18 @@ fn hosts(client: &Client, args: &Args) -> Result<Vec<Host>, Failure> {
 fn of_one(context: &Context, client: &Client, args: &Args, host: Host) -> Result<Exit, Failure> {
     let mut stream = client.logs(&args.path(host))?;
     let mut lines = Lines::new(&context.out, args.raw, host, None);
+    let mut is_empty = true;
     loop {
         match stream.read() {
-            Ok(Some(bytes)) => lines.show(&bytes)?,
+            Ok(Some(bytes)) => {
+                is_empty &= bytes.is_empty();
+                lines.show(&bytes)?;
+            }
             Ok(None) => {
                 lines.end()?;
+                if is_empty {
+                    context.out.note(args.nothing());
+                }
                 return Ok(Exit::Ok);
             }
             Err(failure) => {

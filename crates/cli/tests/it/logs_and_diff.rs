@@ -294,3 +294,20 @@ fn diff_exits_with_0_when_all_is_as_wanted() {
     let ran = muster(&["diff", "-o", "json", "-q"]).to(&server.url).run();
     assert_eq!((ran.code, ran.json()["differences"].as_u64()), (0, Some(0)));
 }
+
+#[test]
+fn output_that_is_empty_is_said_to_be() {
+    let server = serving(ONE, |_| pieces("{}\n"));
+    for (words, why) in [
+        (&[][..], "it has written nothing"),
+        (&["--previous"], "the run before wrote nothing"),
+        (&["--since", "5m"], "nothing was written within that time"),
+        (&["--grep", "x"], "no line matches"),
+    ] {
+        let ran = muster(&[&["logs", "web/nginx"], words].concat())
+            .to(&server.url)
+            .run();
+        assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{ran:?}");
+        assert_eq!(ran.stderr, format!("{why}\n"));
+    }
+}

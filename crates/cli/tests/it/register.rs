@@ -176,7 +176,7 @@ fn a_file_may_use_units_and_errors_name_its_field() {
     assert_eq!(ran.code, 2, "{ran:?}");
     assert!(
         ran.stderr
-            .contains("spec.runtime.memory_max: \"lots\" is no size"),
+            .contains("spec.runtime.memory_max: \"lots\" is not a size"),
         "{ran:?}"
     );
 }
