@@ -268,10 +268,12 @@ impl Drop for Session {
         self.outbox.questions.close();
         self.outbox.file_slots.close();
         if self.sessions.core.outboxes.remove(self.host, &self.outbox) {
-            // Both do nothing if another replica holds the agent by now.
             let session = self.outbox.session.load(Ordering::SeqCst);
-            self.sessions.replicas.publish_detached(self.host, session);
-            self.sessions.replicas.mark_disconnected(self.host);
+            let replicas = &self.sessions.replicas;
+            match self.outbox.was_asked_to_move() {
+                true => replicas.detach_when_late(self.host, session),
+                false => replicas.detach(self.host, session),
+            }
         }
     }
 }

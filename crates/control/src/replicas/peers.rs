@@ -143,6 +143,10 @@ impl Peers {
         Some(own)
     }
 
+    pub(super) fn holds_any(&self) -> bool {
+        !self.own.is_empty()
+    }
+
     pub(super) fn own_sessions(&self) -> Vec<(HostId, OwnSession)> {
         self.own.iter().map(|(host, own)| (*host, *own)).collect()
     }

@@ -1,12 +1,16 @@
 //! Publishes the agents that this replica holds, and their statuses, to the other replicas.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
 
 use bus::{MAX_PAYLOAD, Message, ReplicaId};
 use fleet::{Fleet, Link, WrittenStatuses};
 use model::UnixMillis;
 use model::change::{HostId, ProcessId};
 use prost::Message as _;
+use tokio::runtime::Handle;
+use tokio::time::sleep;
 
 use super::Replicas;
 use super::message::{
@@ -20,6 +24,9 @@ const MESSAGE_BYTES: usize = MAX_PAYLOAD / 2;
 const BLOCK_BYTES: usize = 128 * 1024;
 /// How many hosts one digest covers.
 const HOSTS_PER_DIGEST: u32 = 8192;
+
+/// An agent that was asked to move counts as connected for so long after it left.
+const ARRIVES_WITHIN: Duration = Duration::from_secs(2);
 
 /// Who receives a message.
 #[derive(Debug, Clone, Copy)]
@@ -75,8 +82,33 @@ impl Replicas {
         own.session
     }
 
-    /// Publishes that an agent has disconnected.
-    pub(crate) fn publish_detached(&self, host: HostId, session: u64) {
+    /// Publishes that an agent has disconnected, and marks it so. Does nothing if another replica holds it by now.
+    pub(crate) fn detach(&self, host: HostId, session: u64) {
+        self.publish_detached(host, session);
+        self.mark_disconnected(host);
+    }
+
+    /// The same for an agent that was asked to move, unless it arrives elsewhere in time. A third replica may hear from this one
+    /// before it hears from the new one; told at once, it would refuse operations on the host until then.
+    pub(crate) fn detach_when_late(self: &Arc<Self>, host: HostId, session: u64) {
+        let runtime = match Handle::try_current() {
+            Ok(runtime) if !self.core.is_alone => runtime,
+            // Without other replicas there is nowhere to arrive; without a runtime the server has ended.
+            _ => return self.detach(host, session),
+        };
+        let replicas = self.clone();
+        runtime.spawn(async move {
+            sleep(ARRIVES_WITHIN).await;
+            replicas.detach(host, session);
+        });
+    }
+
+    /// Whether an agent that left is not yet known to have arrived elsewhere, or is connected.
+    pub(crate) fn holds_any(&self) -> bool {
+        self.peers().holds_any()
+    }
+
+    fn publish_detached(&self, host: HostId, session: u64) {
         if self.core.is_alone {
             return;
         }

@@ -15,6 +15,10 @@ impl Outbox {
         *self.asked_to_move.lock()
     }
 
+    pub(super) fn was_asked_to_move(&self) -> bool {
+        self.asked_to_move().is_some()
+    }
+
     fn ask_to_move(&self, reason: &str, now: Instant) {
         *self.asked_to_move.lock() = Some(now);
         let reason = reason.to_owned();
@@ -42,7 +46,7 @@ impl Outbox {
     /// Ends the connection because a newer one of the same host exists. An agent that was asked to move ends it by itself,
     /// once it has answered its open questions.
     pub(super) fn disconnect_replaced(&self) {
-        if self.asked_to_move().is_some() {
+        if self.was_asked_to_move() {
             return;
         }
         let reason = "another connection of the same host took its place".to_owned();

@@ -129,10 +129,11 @@ impl Sessions {
         !self.others().is_empty()
     }
 
-    /// Resolves when no agent is connected here, or no other replica accepts agents.
+    /// Resolves when every agent has arrived elsewhere or is late, or no other replica accepts agents.
     pub async fn wait_until_drained(&self) {
         let mut tick = interval(TICK);
-        while self.n_agents() > 0 && self.has_other_replica() {
+        let is_here = || self.n_agents() > 0 || self.replicas.holds_any();
+        while is_here() && self.has_other_replica() {
             tick.tick().await;
         }
     }

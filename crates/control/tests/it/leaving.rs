@@ -9,6 +9,7 @@ use testing::wait::until_async as until;
 use testkit::FakeAgent;
 use wire::{Bye, DownKind, Move};
 
+use crate::replicas::is_up;
 use crate::rig::{Rig, START, hello};
 
 const HOST: &str = "0:10.0.0.1";
@@ -241,6 +242,26 @@ async fn a_moving_agent_ends_its_old_connection_itself() {
     })
     .await;
     assert_eq!(bye(&agent).await, None, "it may still be answering");
+}
+
+#[tokio::test]
+async fn an_agent_between_two_replicas_counts_as_connected_until_it_is_late() {
+    let (one, two) = Rig::pair().await;
+    let agent = one.agent(HOST).await;
+    agent.received().await;
+    until("the other knows of the agent", || is_up(&two)).await;
+    assert_eq!(one.control.sessions().move_agents(10, "for a test"), 1);
+    // It leaves, and a third replica has not yet accepted it, or its message is under way.
+    drop(agent);
+    until("it is gone", || one.control.sessions().n_agents() == 0).await;
+    one.control.replicas().set_draining(true);
+    until("the other has heard what was published since", || {
+        let replicas = two.control.replicas().list();
+        replicas.iter().any(|replica| replica.is_draining)
+    })
+    .await;
+    assert!(is_up(&one) && is_up(&two));
+    until("it is late", || !is_up(&one) && !is_up(&two)).await;
 }
 
 #[tokio::test]
