@@ -4,9 +4,9 @@
 //! `context` change it. The file holds tokens and secrets of apps, and never a password.
 
 use std::collections::BTreeMap;
-use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs::{DirBuilder, File};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use model::UnixMillis;
@@ -158,25 +158,8 @@ pub fn change<T>(
     let mut read = read_in(&directory)?;
     let changed = change(&mut read.contexts)?;
     let text = toml::to_string(&read.contexts).expect("contexts are strings and numbers");
-    replace(&read.path, &text).map_err(bad)?;
+    server::boot::replace_private(&read.path, &text).map_err(bad)?;
     Ok(changed)
-}
-
-/// Writes a file that only its owner can read from the first byte on, and replaces the old one atomically.
-fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let temporary = path.with_extension("toml.new");
-    match std::fs::remove_file(&temporary) {
-        Err(error) if !is_absent(&error) => return Err(error),
-        _ => {}
-    }
-    let mut file = OpenOptions::new()
-        .create_new(true)
-        .write(true)
-        .mode(0o600)
-        .open(&temporary)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    std::fs::rename(&temporary, path)
 }
 
 /// Checks the name of a new context.

@@ -3,6 +3,8 @@
 mod data;
 mod replica;
 
+pub use data::replace_private;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -30,7 +30,7 @@ Examples:
   muster ps --pending                                      what runs with an older spec until it is restarted
   muster ps --host 10.0.0.1 -o wide
   muster ps -w                                             kept up to date in place, like top
-  muster ps --state failed -o name | xargs muster restart
+  muster ps --state failed -o name | xargs muster status
   muster ps -o json --managed true | jq '.processes[].name'
   muster ps --biz shop --set zone-1 --state stopped        of a business, by its name or its id
   muster ps --biz 2 --expr 'zone-[1-3].login.*.*.[0:2]' -o wide

@@ -580,7 +580,7 @@ fn an_app_that_is_not_trusted_works_and_names_no_user() {
          an admin can grant it: muster app grant ops --role operator --namespace db\n  \
          muster whoami shows who you are and your roles\n"
     );
-    // A user name that somebody asks for is not dropped silently.
+    // A user name that was given is not dropped silently.
     let named = [&variables[..], &[("MUSTER_USER", "alice")]].concat();
     let ran = person.run_with(&["ps"], &named);
     assert_eq!(ran.code, 3, "{ran:?}");

@@ -122,23 +122,22 @@ impl DataDir {
         self.write_secret(CLI, &text)
     }
 
-    /// Writes a file with mode 0600 from the first byte on, and replaces the old one atomically.
     fn write_secret(&self, name: &str, text: &str) -> Result<(), BootError> {
-        let write = || -> io::Result<()> {
-            let temporary = self.path.join(format!("{name}.new"));
-            let _ = std::fs::remove_file(&temporary);
-            let mut file = OpenOptions::new()
-                .create_new(true)
-                .write(true)
-                .mode(0o600)
-                .open(&temporary)?;
-            file.write_all(text.as_bytes())?;
-            file.sync_all()?;
-            std::fs::rename(&temporary, self.path.join(name))
-        };
-        write().map_err(|source| BootError::Data {
-            path: self.path.join(name),
-            source,
-        })
+        let path = self.path.join(name);
+        replace_private(&path, text).map_err(|source| BootError::Data { path, source })
     }
+}
+/// Writes a file with mode 0600 from the first byte on, and replaces the old one atomically.
+pub fn replace_private(path: &Path, text: &str) -> io::Result<()> {
+    let temporary = path.with_added_extension("new");
+    // A crash may have left one.
+    let _ = std::fs::remove_file(&temporary);
+    let mut file = OpenOptions::new()
+        .create_new(true)
+        .write(true)
+        .mode(0o600)
+        .open(&temporary)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    std::fs::rename(&temporary, path)
 }

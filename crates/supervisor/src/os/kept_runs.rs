@@ -10,10 +10,10 @@
 //! start command: a start that failed is a run, too, and so is the command that launches a daemon. Only the agent can read
 //! or enter the folders; a run has one descriptor that only appends.
 
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use md5::{Digest, Md5};
@@ -105,12 +105,7 @@ impl KeptRuns {
     ) -> io::Result<(Sink, OwnedFd, OpenRuns)> {
         let (folder, open) = self.make_room(name, began, newest, false)?;
         let path = folder.join(open.newest.map_or_else(String::new, file_name));
-        let file = OpenOptions::new()
-            .append(true)
-            .create_new(true)
-            .mode(0o600)
-            .custom_flags(libc::O_CLOEXEC)
-            .open(&path)?;
+        let file = spools::create_output(&path)?;
         let sink = Sink {
             path,
             offset: 0,
@@ -135,12 +130,7 @@ impl KeptRuns {
             offset: sink.offset,
         };
         let text = serde_json::to_vec(&place).map_err(io::Error::other)?;
-        let mut record = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .custom_flags(libc::O_CLOEXEC)
-            .open(folder.join(format!("{file}.{LOG}")))?;
+        let mut record = spools::create_output(&folder.join(format!("{file}.{LOG}")))?;
         io::Write::write_all(&mut record, &text)?;
         Ok(open)
     }

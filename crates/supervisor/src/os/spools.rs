@@ -27,6 +27,15 @@ pub(crate) struct Spools {
     free: Vec<PathBuf>,
 }
 
+/// A new file for output, which only the agent's user can read.
+pub(super) fn create_output(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .append(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
+}
+
 impl Spools {
     pub(crate) fn in_dir(dir: PathBuf) -> Self {
         Self {
@@ -46,12 +55,7 @@ impl Spools {
         }
         self.last += 1;
         let path = self.dir.join(format!("{:x}", self.last));
-        let file = OpenOptions::new()
-            .append(true)
-            .create_new(true)
-            .mode(0o600)
-            .custom_flags(libc::O_CLOEXEC)
-            .open(&path)?;
+        let file = create_output(&path)?;
         Ok(sink(path, file))
     }
 

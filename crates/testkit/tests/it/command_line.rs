@@ -148,7 +148,7 @@ fn names_wildcards_and_labels_select_what_one_task_does() {
     assert_eq!(tasks["tasks"].as_array().unwrap().len(), 1, "{tasks}");
     assert_eq!(tasks["tasks"][0]["targets"], 3);
 
-    // What interrupts several needs --yes where nobody can be asked, and does nothing without it.
+    // What interrupts several needs --yes without a terminal, and does nothing without it.
     for args in [
         &["stop", "*/*"][..],
         &["restart", "-l", "tier"],
