@@ -3,7 +3,8 @@
 //! # The path of a command
 //!
 //! The command line ([`args`]) names a verb; each verb is a file in [`verb`]. A client verb finds its server and credentials
-//! ([`account`]), sends requests through [`client`], and writes results through [`out`], the only module that writes to the
+//! ([`account`], [`contexts`]), resolves names, wildcards and labels to processes on hosts ([`processes`]), asks before it removes
+//! or interrupts ([`confirm`]), sends requests through [`client`], and writes results through [`out`], the only module that writes to the
 //! terminal. An operation becomes a task on the server, which is followed ([`follow`]) and reported ([`mod@report`]). Every
 //! failure says what to do and has an exit code of its own ([`failure`]). Types of requests and responses are in the crate
 //! `api`. Nothing here knows SQL, and the server alone decides what an operation means.
