@@ -60,7 +60,11 @@ export class LiveStream {
     try {
       heard();
       const headers: Record<string, string> = this.lastId === null ? {} : { 'last-event-id': this.lastId };
-      const response = await fetch(`/api/v1/watch?every=${EVERY}`, { signal: abort.signal, headers, credentials: 'same-origin' });
+      const response = await fetch(`/api/v1/watch?every=${EVERY}`, {
+        signal: abort.signal,
+        headers,
+        credentials: 'same-origin',
+      });
       if (response.status === 401) next = 'signed-out';
       else if (response.status === 503) next = 'stopping';
       retry = retryAfter(response.headers.get('retry-after'));
@@ -117,7 +121,8 @@ const KINDS = ['status', 'task', 'job', 'event', 'agent', 'summary', 'registrati
 export function readChanges(event: string, data: string): Change[] {
   try {
     const value = JSON.parse(data);
-    if (event === 'changes') return (value.changes as Record<string, unknown>[]).map(one => readChange(String(one.kind), one));
+    if (event === 'changes')
+      return (value.changes as Record<string, unknown>[]).map(one => readChange(String(one.kind), one));
     return [readChange(event, value)];
   } catch {
     return [];
