@@ -40,7 +40,7 @@ export default defineConfig({
       output: {
         // One file for what most pages need: over HTTP/1.1 thirty small ones are slower.
         manualChunks: id =>
-          /\/src\/(components|table|process|url)\/|\/src\/logs\/ansi|\/src\/operate\/(host|target)/.test(id)
+          /\/src\/(theme|components|table|process|url)\/|\/src\/logs\/ansi|\/src\/operate\/(host|target)/.test(id)
             ? 'parts'
             : undefined,
       },

@@ -32,7 +32,7 @@ export function WhySentence({ process, host, row }: WhyProps) {
       <p class="why-text">{text}</p>
       {answer.data && answer.data.since > 0 && (
         <p class="muted">
-          <Since at={answer.data.since} long />
+          {t().forTime} <Since at={answer.data.since} long />
         </p>
       )}
       {row.restart_needed && (
