@@ -53,7 +53,7 @@ export function LastOutput({ process, host, row, lines = 20 }: WhyProps & { line
   return (
     <section class="stack-tight">
       <div class="line">
-        <h3 class="grow">{ended ? t().lastOutputEnded : t().lastOutput}</h3>
+        <h2 class="minor grow">{ended ? t().lastOutputEnded : t().lastOutput}</h2>
         <a href={paths.instance(process, host, { tab: 'logs' })}>{t().allLogs}</a>
       </div>
       <Loaded {...answer}>

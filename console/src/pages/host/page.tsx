@@ -40,7 +40,7 @@ export default function HostPage() {
   useLive({ kinds: ['agent'], subjects: [host] }, answer.reload);
   if (answer.error instanceof ApiError && answer.error.status === 404)
     return (
-      <Empty icon="hosts" title={words.unknown} action={<a href={paths.hosts()}>{words.hosts}</a>}>
+      <Empty whole icon="hosts" title={words.unknown} action={<a href={paths.hosts()}>{words.hosts}</a>}>
         {words.unknownText}
       </Empty>
     );

@@ -53,7 +53,12 @@ export default function InstancePage() {
           const row = page.processes[0];
           if (!row)
             return (
-              <Empty icon="processes" title={t().notHere} action={<a href={paths.process(process)}>{t().allHosts}</a>}>
+              <Empty
+                whole
+                icon="processes"
+                title={t().notHere}
+                action={<a href={paths.process(process)}>{t().allHosts}</a>}
+              >
                 {t().notHereText}
               </Empty>
             );
@@ -94,7 +99,7 @@ function WhyTab({ process, host, row }: { process: string; host: string; row: Pr
       <WhySentence process={process} host={host} row={row} />
       <div class="instance-columns">
         <section class="stack-tight">
-          <h3>{words().timeline}</h3>
+          <h2 class="minor">{words().timeline}</h2>
           <TimelineList process={process} host={host} />
         </section>
         <div class="stack">

@@ -59,7 +59,7 @@ export default function OperationPage({ kind }: { kind: 'task' | 'job' }) {
   const answer = useData(`${kind} ${id}`, signal => source.load(signal));
   if (answer.error instanceof ApiError && answer.error.status === 404)
     return (
-      <Empty icon="operations" title={t().unknown}>
+      <Empty whole icon="operations" title={t().unknown}>
         {t().unknownText}
       </Empty>
     );
