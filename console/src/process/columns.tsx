@@ -4,6 +4,7 @@ import { StateBadge } from '../components/state-badge';
 import { Ago, Since } from '../components/time';
 import { t as common } from '../i18n/common';
 import { count, decimal } from '../i18n/format';
+import { plainMessage } from '../logs/ansi';
 import type { Column } from '../table/table';
 import { paths } from '../url/paths';
 import { exitWords } from './exit';
@@ -129,7 +130,7 @@ export function processColumns(): Column<Process>[] {
       width: 160,
       grow: 5,
       rank: 2,
-      cell: row => <span title={row.message}>{row.message}</span>,
+      cell: row => <span title={plainMessage(row.message)}>{plainMessage(row.message)}</span>,
     },
     {
       key: 'labels',

@@ -12,6 +12,7 @@ import { Ago } from '../../components/time';
 import { opWord } from '../../i18n/common';
 import { count } from '../../i18n/format';
 import { useLive } from '../../live/live';
+import { plainMessage } from '../../logs/ansi';
 import { paths } from '../../url/paths';
 import { FirstSteps } from './first-steps';
 import { Groups } from './groups';
@@ -158,8 +159,8 @@ function EventList({ events }: { events: EventRow[] }) {
           <span class="latest-when muted">
             <Ago at={event.at} />
           </span>
-          <span class="latest-text ellipsis" title={event.reason}>
-            {event.reason}
+          <span class="latest-text ellipsis" title={plainMessage(event.reason)}>
+            {plainMessage(event.reason)}
           </span>
         </li>
       ))}
