@@ -18,7 +18,7 @@ export function processColumns(): Column<Process>[] {
     {
       key: 'state',
       title: titles.state,
-      width: 112,
+      width: 100,
       rank: 0,
       sort: 'state',
       cell: row => <StateBadge state={row.state} was={row.was} />,
@@ -26,7 +26,7 @@ export function processColumns(): Column<Process>[] {
     {
       key: 'process',
       title: titles.process,
-      width: 150,
+      width: 130,
       grow: 3,
       rank: 0,
       sort: 'name',
@@ -40,7 +40,7 @@ export function processColumns(): Column<Process>[] {
     {
       key: 'host',
       title: titles.host,
-      width: 116,
+      width: 108,
       grow: 2,
       rank: 1,
       sort: 'host',

@@ -16,6 +16,7 @@ import { ProcessFacts } from '../../process/facts';
 import { SpecView } from '../../process/spec';
 import { t as words } from '../../process/strings';
 import { LastOutput, TimelineList, WhySentence } from '../../process/why';
+import { useTitle } from '../../shell/title';
 import { choice, codec } from '../../url/codec';
 import { paths } from '../../url/paths';
 import { useUrlState } from '../../url/state';
@@ -32,6 +33,7 @@ export default function InstancePage() {
   const host = params.host ?? '';
   const [{ tab }] = useUrlState(pageState);
   const key = `${process}@${host}`;
+  useTitle(key);
   const answer = useData(key, signal => processes({ process: [process], host: [host] }, { limit: 1 }, signal));
   useLive({ kinds: ['status'], subjects: [key] }, changes => {
     const last = changes[changes.length - 1] as StatusChange | undefined;

@@ -13,6 +13,7 @@ import { opWord } from '../../i18n/common';
 import { count } from '../../i18n/format';
 import { useLive } from '../../live/live';
 import { plainMessage } from '../../logs/ansi';
+import { useTitle } from '../../shell/title';
 import { paths } from '../../url/paths';
 import { FirstSteps } from './first-steps';
 import { Groups } from './groups';
@@ -22,6 +23,7 @@ import { t } from './strings';
 const LATEST = 20;
 
 export default function OverviewPage() {
+  useTitle(t().title);
   const summary = useData('summary', loadSummary);
   useLive({ kinds: ['summary'] }, changes => {
     const last = changes[changes.length - 1];
