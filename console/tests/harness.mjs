@@ -84,6 +84,55 @@ export async function logIn(page, next = '/ui/', { name = user, secret = passwor
   await page.waitForSelector('.shell');
 }
 
+/** A request of the page's own login to the native API. */
+export function api(page, method, path, body) {
+  return page.evaluate(
+    async ([verb, where, sent]) => {
+      const headers = { 'content-type': 'application/json' };
+      const answer = await fetch(`/api/v1${where}`, { method: verb, headers, body: sent && JSON.stringify(sent) });
+      const text = await answer.text();
+      if (!answer.ok) throw new Error(`${answer.status} ${text}`);
+      return text ? JSON.parse(text) : null;
+    },
+    [method, path, body],
+  );
+}
+
+/** A shell command as a process of Muster. `user` is who runs the agent's processes. */
+export function specOf(name, command, more = {}) {
+  const runner = process.env.MUSTER_RUN_AS ?? process.env.USER ?? 'root';
+  return {
+    identity: {
+      index_key: '',
+      proc_name: 'sh',
+      setup_path: '/tmp',
+      pid_path: `/tmp/muster-console-${name}.pid`,
+      user: runner,
+      config_path: '',
+      log_path: '',
+    },
+    control: { start_cmd: command },
+    resource: { cpu: 50, mem: 50 },
+    monitor_policy: { start_check_secs: 1, start_interval: 2 },
+    ...more,
+  };
+}
+
+/** Registers a process on some hosts for the time of `run`, then stops and forgets it. */
+export async function withProcess(page, name, hosts, spec, labels, run) {
+  await api(page, 'PUT', `/processes/${name}`, { hosts, spec, labels });
+  try {
+    await run();
+  } finally {
+    const { task_id: task } = await api(page, 'POST', `/processes/${name}/operate`, { op: 'kill', all: true });
+    await api(page, 'GET', `/tasks/${encodeURIComponent(task)}?wait=30s`);
+    await api(page, 'DELETE', `/processes/${name}?all=true`);
+  }
+}
+
+export const connectedHosts = async (page, limit) =>
+  (await api(page, 'GET', `/hosts?connected=true&limit=${limit}`)).hosts.map(one => one.host);
+
 /** No violation of WCAG 2.2 AA that axe finds. */
 export async function axeClean(page, what) {
   // Playwright's evaluate is no part of the page, so the policy of the page does not stop it.

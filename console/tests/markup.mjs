@@ -1,7 +1,6 @@
 // Names, labels, messages and output full of markup are shown as text, and nothing of it runs.
-// Registers demo/markup on the first host and removes it again.
 import assert from 'node:assert/strict';
-import { flow, go, logIn, openPage, step } from './harness.mjs';
+import { api, connectedHosts, flow, go, logIn, openPage, specOf, step, withProcess } from './harness.mjs';
 
 const MARKUP = '<img src=x onerror=alert(1)><script>alert(2)</script>';
 
@@ -13,34 +12,11 @@ await flow(async browser => {
     void dialog.dismiss();
   });
   await logIn(page, '/ui/hosts');
-  const api = (method, path, body) =>
-    page.evaluate(
-      async ([verb, where, sent]) => {
-        const headers = { 'content-type': 'application/json' };
-        const answer = await fetch(`/api/v1${where}`, { method: verb, headers, body: sent && JSON.stringify(sent) });
-        return answer.ok ? answer.json() : Promise.reject(new Error(await answer.text()));
-      },
-      [method, path, body],
-    );
-  const host = (await api('GET', '/hosts?connected=true&limit=1')).hosts[0].host;
-  const spec = {
-    identity: {
-      index_key: '',
-      proc_name: 'sh',
-      setup_path: '/tmp',
-      pid_path: '/tmp/muster-console-markup.pid',
-      user: process.env.USER || 'root',
-      config_path: '',
-      log_path: '',
-    },
-    control: { start_cmd: `echo '${MARKUP}'; exit 3` },
-    resource: { cpu: 50, mem: 50 },
-    monitor_policy: { start_check_secs: 1 },
-  };
-  await api('PUT', '/processes/demo/markup', { hosts: [host], spec, labels: { note: MARKUP } });
-  try {
-    const { task_id: task } = await api('POST', '/processes/demo/markup/operate', { op: 'start', hosts: [host] });
-    await api('GET', `/tasks/${encodeURIComponent(task)}?wait=30s`);
+  const [host] = await connectedHosts(page, 1);
+  const spec = specOf('markup', `echo '${MARKUP}'; exit 3`);
+  await withProcess(page, 'demo/markup', [host], spec, { note: MARKUP }, async () => {
+    const { task_id: task } = await api(page, 'POST', '/processes/demo/markup/operate', { op: 'start', hosts: [host] });
+    await api(page, 'GET', `/tasks/${encodeURIComponent(task)}?wait=30s`);
 
     const shownAsText = async what => {
       await page.waitForFunction(text => document.body.textContent?.includes(text), MARKUP);
@@ -70,7 +46,5 @@ await flow(async browser => {
       await go(page, `/ui/processes?q=${encodeURIComponent(MARKUP)}&open=${encodeURIComponent(MARKUP)}`);
       await shownAsText('filter');
     });
-  } finally {
-    await api('DELETE', '/processes/demo/markup?all=true');
-  }
+  });
 });

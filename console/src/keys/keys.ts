@@ -73,6 +73,8 @@ function pressed(event: KeyboardEvent) {
   const always = name.startsWith('Ctrl+');
   if (!keysOn.value && !always) return;
   if (inField(event.target) && !always) return;
+  // Enter on a link or a button is theirs.
+  if (name === 'Enter' && event.target instanceof Element && event.target.closest('a, button, summary')) return;
   // A dialog that is open has the keyboard to itself.
   if (document.querySelector('dialog:modal') && !always) return;
   const sequence = prefix && event.timeStamp - prefixAt < 1500 ? `${prefix} ${name}` : '';

@@ -141,6 +141,12 @@ export function Table<T>(props: TableProps<T>) {
     scrollTo(revealRow(next, offset, geometry));
   };
 
+  /** Takes the focus, so that Enter opens the row and not the button that was used last. */
+  const step = (by: number) => {
+    scroller.current?.focus({ preventScroll: true });
+    move(active + by);
+  };
+
   const keyAt = (index: number) => {
     const row = rows.row(index);
     return row === undefined ? undefined : rows.keyOf(row);
@@ -180,8 +186,8 @@ export function Table<T>(props: TableProps<T>) {
   );
 
   useKeys(words().group, {
-    j: { label: words().next, run: () => move(active + 1) },
-    k: { label: words().previous, run: () => move(active - 1) },
+    j: { label: words().next, run: () => step(1) },
+    k: { label: words().previous, run: () => step(-1) },
     ...(onSelect && selection
       ? {
           x: { label: words().select, run: () => active >= 0 && select(active, false) },
