@@ -52,7 +52,9 @@ pub use job::{
     JobTaskView, JobView, RetryBody,
 };
 pub use log::LogPiece;
-pub use login::{LoggedIn, LoginBody, WhoAmI, WhoAmIApp, WhoAmIUser};
+pub use login::{
+    LoggedIn, LoginBody, LoginCodeBody, LoginCodeCreated, WhoAmI, WhoAmIApp, WhoAmIUser,
+};
 pub use operate::{OperateBody, Operated, OperationsBody};
 pub use process::{
     DefinitionView, HealthView, HostResult, HostsBody, LastExitView, NameList, ProcessDetail,

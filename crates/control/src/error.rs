@@ -100,6 +100,8 @@ pub enum CredentialFault {
     NoUser,
     #[error("the user is unknown or the password is wrong")]
     Password,
+    #[error("the login link was used already, or it is too old: `muster console` makes another")]
+    Code,
 }
 
 impl CredentialFault {

@@ -37,7 +37,7 @@ mod webhooks;
 
 pub use access::{
     Access, AuditFilter, AuditLines, Credentials, FirstKeys, Identity, IdentityLogin, IdentityUser,
-    MissingArea, MissingRole, NewJoinToken, RevokedGrants, Subject,
+    LoginCode, MissingArea, MissingRole, NewJoinToken, RevokedGrants, Subject,
 };
 pub use answers::{HostAnswer, HostLookup, HostSelector, TargetHost};
 pub use enrol::{Certificate, Enrolment, Issued};

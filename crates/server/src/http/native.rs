@@ -102,6 +102,7 @@ pub(crate) fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(tokens::list, tokens::create))
         .routes(routes!(tokens::delete))
         .routes(routes!(login::login))
+        .routes(routes!(login::create_code))
         .routes(routes!(login::logout))
         .routes(routes!(login::whoami))
         .routes(routes!(audit::list))

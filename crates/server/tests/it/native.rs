@@ -3,6 +3,7 @@
 mod access;
 mod bounds;
 mod browsers;
+mod console;
 mod events;
 mod jobs;
 mod live;
