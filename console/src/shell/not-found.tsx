@@ -1,0 +1,11 @@
+import { Empty } from '../components/states';
+import { t } from '../i18n/common';
+import { paths } from '../url/paths';
+
+export function NotFound() {
+  return (
+    <Empty icon="search" title={t().errors.notFound} action={<a href={paths.overview()}>{t().errors.toOverview}</a>}>
+      <code>{location.pathname}</code>
+    </Empty>
+  );
+}
