@@ -8,7 +8,11 @@ import { build } from 'esbuild';
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const tests = readdirSync(join(root, 'src'), { recursive: true })
   .map(String)
-  .filter(file => /\.test\.tsx?$/.test(file) && (process.argv.length < 3 || process.argv.slice(2).some(word => file.includes(word))));
+  .filter(
+    file =>
+      /\.test\.tsx?$/.test(file) &&
+      (process.argv.length < 3 || process.argv.slice(2).some(word => file.includes(word))),
+  );
 const out = mkdtempSync(join(root, 'node_modules', '.tests-'));
 try {
   await build({
@@ -26,8 +30,13 @@ try {
     loader: { '.css': 'empty' },
     logLevel: 'warning',
   });
-  const files = readdirSync(out, { recursive: true }).map(String).filter(file => file.endsWith('.mjs'));
-  const run = spawnSync(process.execPath, ['--test', ...files.map(file => join(out, file))], { stdio: 'inherit', cwd: root });
+  const files = readdirSync(out, { recursive: true })
+    .map(String)
+    .filter(file => file.endsWith('.mjs'));
+  const run = spawnSync(process.execPath, ['--test', ...files.map(file => join(out, file))], {
+    stdio: 'inherit',
+    cwd: root,
+  });
   process.exitCode = run.status ?? 1;
 } finally {
   rmSync(out, { recursive: true, force: true });

@@ -17,6 +17,7 @@ const visit = node => {
     }
 };
 visit(document.paths);
-for (const name of Object.keys(document.components.schemas)) if (!keep.has(name)) delete document.components.schemas[name];
+for (const name of Object.keys(document.components.schemas))
+  if (!keep.has(name)) delete document.components.schemas[name];
 const header = '// Made from docs/openapi.json by `npm run types`. Do not edit.\n\n';
 await writeFile(new URL('../src/api/schema.ts', import.meta.url), header + astToString(await openapi(document)));

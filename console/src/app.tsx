@@ -1,16 +1,17 @@
 /** The routes. To add a page: a folder in pages/, a line here, its address in url/paths.ts, and a line in shell/pages.ts. */
-import { ErrorBoundary, lazy, LocationProvider, Route, Router, useLocation } from 'preact-iso';
+
 import { useEffect, useState } from 'preact/hooks';
+import { ErrorBoundary, LocationProvider, lazy, Route, Router, useLocation } from 'preact-iso';
 import { call } from './api/client';
 import { ApiError } from './api/errors';
 import { loggedIn, me } from './api/session';
 import type { WhoAmI } from './api/types';
 import { ErrorBox } from './components/states';
-import { startLive } from './live/live';
-import { NotFound } from './shell/not-found';
-import { LoginOver } from './shell/login-over';
-import { Shell } from './shell/shell';
 import { t } from './i18n/common';
+import { startLive } from './live/live';
+import { LoginOver } from './shell/login-over';
+import { NotFound } from './shell/not-found';
+import { Shell } from './shell/shell';
 import { paths } from './url/paths';
 
 const Login = lazy(() => import('./pages/login/page'));
@@ -20,7 +21,7 @@ const Process = lazy(() => import('./pages/process/page'));
 const Instance = lazy(() => import('./pages/instance/page'));
 const Hosts = lazy(() => import('./pages/hosts/page'));
 const Host = lazy(() => import('./pages/host/page'));
-const Task = lazy(() => import('./pages/task/page'));
+const Operation = lazy(() => import('./pages/operation/page'));
 
 export function App() {
   return (
@@ -53,7 +54,8 @@ function SignedIn() {
         startLive();
       },
       (refused: Error) => {
-        if (refused instanceof ApiError && refused.status === 401) route(paths.login(location.pathname + location.search), true);
+        if (refused instanceof ApiError && refused.status === 401)
+          route(paths.login(location.pathname + location.search), true);
         else setError(refused);
       },
     );
@@ -99,7 +101,8 @@ function Pages() {
         <Route path="/p/:namespace/:name/:host" component={Instance} />
         <Route path="/hosts" component={Hosts} />
         <Route path="/hosts/:host" component={Host} />
-        <Route path="/ops/task/:id" component={Task} />
+        <Route path="/ops/task/:id" component={Operation} kind="task" />
+        <Route path="/ops/job/:id" component={Operation} kind="job" />
         <Route default component={NotFound} />
       </Router>
     </ErrorBoundary>

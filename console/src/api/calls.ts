@@ -1,6 +1,6 @@
 /** The requests that more than one page makes. A request that only one page makes stands in that page's folder. */
 import { segment } from '../url/codec';
-import { get, type Query, call, post } from './client';
+import { call, get, post, type Query } from './client';
 import type {
   Accepted,
   EventRow,
@@ -37,9 +37,11 @@ export const processes = (filter: ProcessFilter, page: Query, signal?: AbortSign
 export const facets = (by: string[], filter: ProcessFilter, signal?: AbortSignal) =>
   get<Facets>('/processes/facets', { by: by.join(','), ...(filter as Query) }, signal);
 
-export const process = (name: string, page: Query, signal?: AbortSignal) => get<ProcessDetail>(`/processes/${of(name)}`, page, signal);
+export const process = (name: string, page: Query, signal?: AbortSignal) =>
+  get<ProcessDetail>(`/processes/${of(name)}`, page, signal);
 
-export const why = (name: string, host: string, signal?: AbortSignal) => get<Why>(`/processes/${of(name)}/why`, { host }, signal);
+export const why = (name: string, host: string, signal?: AbortSignal) =>
+  get<Why>(`/processes/${of(name)}/why`, { host }, signal);
 
 export const summary = (signal?: AbortSignal) => get<Summary>('/summary', {}, signal);
 
@@ -50,8 +52,10 @@ export const operate = (query: OperateQuery) => post<Accepted>('/operate', query
 export const task = (id: string, query: Query, signal?: AbortSignal) =>
   get<TaskDetail & { results: Target[] }>(`/tasks/${segment(id)}`, query, signal);
 
-export const tasks = (query: Query, signal?: AbortSignal) => get<{ tasks: TaskRow[]; next: string | null }>('/tasks', query, signal);
+export const tasks = (query: Query, signal?: AbortSignal) =>
+  get<{ tasks: TaskRow[]; next: string | null }>('/tasks', query, signal);
 
-export const events = (query: Query, signal?: AbortSignal) => get<{ events: EventRow[]; next: number | null }>('/events', query, signal);
+export const events = (query: Query, signal?: AbortSignal) =>
+  get<{ events: EventRow[]; next: number | null }>('/events', query, signal);
 
 export const search = (q: string, signal?: AbortSignal) => get<Found>('/search', { q, limit: 8 }, signal);

@@ -35,7 +35,10 @@ const RANK: Record<string, number> = { viewer: 1, operator: 2, admin: 3 };
 const grants = computed<Grant[]>(() => me.value?.user?.grants ?? []);
 
 /** Whether the user has at least this role: everywhere, in this namespace, or (with nothing named) anywhere. */
-export function may(role: 'viewer' | 'operator' | 'admin', where?: { namespace?: string; business?: number | null }): boolean {
+export function may(
+  role: 'viewer' | 'operator' | 'admin',
+  where?: { namespace?: string; business?: number | null },
+): boolean {
   return grants.value.some(grant => {
     if ((RANK[grant.role] ?? 0) < (RANK[role] ?? 9)) return false;
     if (grant.everything || !where) return true;

@@ -41,6 +41,9 @@ export function useData<T>(key: string | null, load: (signal: AbortSignal) => Pr
   }, [key, turn, epoch]);
 
   const reload = useCallback(() => setTurn(n => n + 1), []);
-  const patch = useCallback((change: (data: T) => T) => setState(old => (old.data ? { ...old, data: change(old.data) } : old)), []);
+  const patch = useCallback(
+    (change: (data: T) => T) => setState(old => (old.data ? { ...old, data: change(old.data) } : old)),
+    [],
+  );
   return { data: state.data, error: state.error, loading: state.loading, reload, patch };
 }

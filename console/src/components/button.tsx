@@ -1,5 +1,4 @@
-import type { ComponentChildren } from 'preact';
-import type { Ref } from 'preact';
+import type { ComponentChildren, Ref } from 'preact';
 import './button.css';
 import { Icon, type IconName } from './icon';
 
@@ -46,7 +45,11 @@ export function Button(props: ButtonProps) {
         props.onClick?.(event);
       }}
     >
-      {busy ? <Icon name="spinner" size={14} /> : props.icon && <Icon name={props.icon} size={size === 'small' ? 13 : 15} />}
+      {busy ? (
+        <Icon name="spinner" size={14} />
+      ) : (
+        props.icon && <Icon name={props.icon} size={size === 'small' ? 13 : 15} />
+      )}
       {props.children && <span class="button-text">{props.children}</span>}
       {blocked && props.children && <span class="visually-hidden"> ({blocked})</span>}
     </button>

@@ -107,7 +107,11 @@ function MenuEntry({ item, close }: { item: MenuItem; close: () => void }) {
   const inside = (
     <>
       <span class="menu-icon">
-        {item.checked ? <Icon name="check" size={14} /> : item.icon && item.checked === undefined ? <Icon name={item.icon} size={14} /> : null}
+        {item.checked ? (
+          <Icon name="check" size={14} />
+        ) : item.icon && item.checked === undefined ? (
+          <Icon name={item.icon} size={14} />
+        ) : null}
       </span>
       <span class="grow">{item.label}</span>
       {item.blocked && <span class="menu-blocked">{item.blocked}</span>}

@@ -57,7 +57,8 @@ export function duration(ms: number): string {
 export function shortDuration(ms: number): string {
   const chinese = language.value === 'zh';
   for (const [size, en, zh] of STEPS) {
-    if (ms >= size || size === 1000) return `${Math.max(0, Math.floor(ms / size))}${chinese ? zh : en === 'min' ? 'm' : en}`;
+    if (ms >= size || size === 1000)
+      return `${Math.max(0, Math.floor(ms / size))}${chinese ? zh : en === 'min' ? 'm' : en}`;
   }
   return '';
 }
@@ -78,6 +79,9 @@ export const dateTime = (at: number) =>
   ).format(at);
 
 export const timeOfDay = (at: number) =>
-  made('h', l => new Intl.DateTimeFormat(l, { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' })).format(at);
+  made(
+    'h',
+    l => new Intl.DateTimeFormat(l, { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' }),
+  ).format(at);
 
 export const utc = (at: number) => `${new Date(at).toISOString().replace('T', ' ').slice(0, 19)} UTC`;

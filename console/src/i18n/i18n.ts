@@ -42,7 +42,10 @@ export function setLanguage(chosen: Language) {
 }
 
 /** Reading the texts in a component renders it again when the language changes. */
-export function defineStrings<T extends Texts>(tables: { en: T; zh: Translated<T> }): (() => T) & { tables: typeof tables } {
+export function defineStrings<T extends Texts>(tables: {
+  en: T;
+  zh: Translated<T>;
+}): (() => T) & { tables: typeof tables } {
   const read = () => tables[language.value] as T;
   return Object.assign(read, { tables });
 }

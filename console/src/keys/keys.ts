@@ -50,7 +50,10 @@ export function shownKeys(): { group: string; keys: { key: string; label: string
 
 export function keyName(event: Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey' | 'shiftKey' | 'altKey'>): string {
   const letter = event.key.length === 1;
-  const key = letter && (event.ctrlKey || event.metaKey || event.shiftKey) && /[a-z]/i.test(event.key) ? event.key.toLowerCase() : event.key;
+  const key =
+    letter && (event.ctrlKey || event.metaKey || event.shiftKey) && /[a-z]/i.test(event.key)
+      ? event.key.toLowerCase()
+      : event.key;
   const parts: string[] = [];
   if (event.ctrlKey || event.metaKey) parts.push('Ctrl');
   if (event.altKey) parts.push('Alt');
@@ -60,7 +63,9 @@ export function keyName(event: Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey'
 }
 
 const inField = (target: EventTarget | null) =>
-  target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName)) && !target.matches('[type=checkbox]');
+  target instanceof HTMLElement &&
+  (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName)) &&
+  !target.matches('[type=checkbox]');
 
 function pressed(event: KeyboardEvent) {
   if (event.defaultPrevented || event.isComposing) return;

@@ -61,14 +61,16 @@ function connectHere(): (message: ToWorker) => void {
   let stream: LiveStream | null = null;
   let wants: (change: Change) => boolean = () => false;
   const pending = new Pending();
-  let timer: ReturnType<typeof setTimeout> | undefined;
+  let waiting = false;
   void import('./stream').then(({ LiveStream }) => {
     stream = new LiveStream({
       changes(changes) {
         for (const change of changes) if (wants(change)) pending.add(change);
         if (pending.size === 0) return;
-        timer ??= setTimeout(() => {
-          timer = undefined;
+        if (waiting) return;
+        waiting = true;
+        setTimeout(() => {
+          waiting = false;
           heard({ type: 'changes', changes: pending.take() });
         }, TAB_EVERY_MS);
       },

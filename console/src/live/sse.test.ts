@@ -4,7 +4,8 @@ import { type SseEvent, SseParser } from './sse';
 
 const encode = (text: string) => new TextEncoder().encode(text);
 
-const SAMPLE = ': watching\n\nevent: changes\nid: 7\ndata: {"a":\ndata: "中文 🚀"}\n\nevent: lagged\r\ndata: {}\r\n\r\n: alive\n\ndata:x\rid:8\r\r';
+const SAMPLE =
+  ': watching\n\nevent: changes\nid: 7\ndata: {"a":\ndata: "中文 🚀"}\n\nevent: lagged\r\ndata: {}\r\n\r\n: alive\n\ndata:x\rid:8\r\r';
 const EXPECTED: SseEvent[] = [
   { event: 'changes', data: '{"a":\n"中文 🚀"}', id: '7' },
   { event: 'lagged', data: '{}', id: '7' },

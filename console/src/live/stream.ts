@@ -14,6 +14,8 @@ export interface StreamEvents {
   state(state: LiveState): void;
 }
 
+/** Named, because a summary is sent only to those who ask for it. */
+const KINDS = ['status', 'task', 'job', 'event', 'agent', 'summary', 'registration', 'topology', 'template'];
 const EVERY = '250ms';
 /** The server sends a comment every 15 s; a connection that is silent for longer is dead. */
 const SILENCE_MS = 40_000;
@@ -60,7 +62,11 @@ export class LiveStream {
     try {
       heard();
       const headers: Record<string, string> = this.lastId === null ? {} : { 'last-event-id': this.lastId };
-      const response = await fetch(`/api/v1/watch?every=${EVERY}`, { signal: abort.signal, headers, credentials: 'same-origin' });
+      const response = await fetch(`/api/v1/watch?every=${EVERY}&kinds=${KINDS.join(',')}`, {
+        signal: abort.signal,
+        headers,
+        credentials: 'same-origin',
+      });
       if (response.status === 401) next = 'signed-out';
       else if (response.status === 503) next = 'stopping';
       retry = retryAfter(response.headers.get('retry-after'));
@@ -111,13 +117,12 @@ export class LiveStream {
   }
 }
 
-const KINDS = ['status', 'task', 'job', 'event', 'agent', 'summary', 'registration', 'topology', 'template'];
-
 /** A batch is `changes`; without batches the name of an event is its kind. */
 export function readChanges(event: string, data: string): Change[] {
   try {
     const value = JSON.parse(data);
-    if (event === 'changes') return (value.changes as Record<string, unknown>[]).map(one => readChange(String(one.kind), one));
+    if (event === 'changes')
+      return (value.changes as Record<string, unknown>[]).map(one => readChange(String(one.kind), one));
     return [readChange(event, value)];
   } catch {
     return [];

@@ -2,7 +2,10 @@
 import url from './worker?sharedworker&url';
 
 interface TrustedTypes {
-  createPolicy(name: string, rules: { createScriptURL(url: string): string }): { createScriptURL(url: string): unknown };
+  createPolicy(
+    name: string,
+    rules: { createScriptURL(url: string): string },
+  ): { createScriptURL(url: string): unknown };
 }
 
 export function workerUrl(): string {

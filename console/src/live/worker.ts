@@ -4,7 +4,7 @@
  */
 import { type Change, type Interest, matcher, Pending } from './changes';
 import { GONE_AFTER_MS, TAB_EVERY_MS, type ToTab, type ToWorker } from './protocol';
-import { LiveStream, type LiveState } from './stream';
+import { type LiveState, LiveStream } from './stream';
 
 interface Tab {
   port: MessagePort;
@@ -62,7 +62,15 @@ function forget(tab: Tab) {
 }
 
 function welcome(port: MessagePort) {
-  const tab: Tab = { port, wants: () => false, pending: new Pending(), visible: true, missed: false, timer: undefined, heardAt: Date.now() };
+  const tab: Tab = {
+    port,
+    wants: () => false,
+    pending: new Pending(),
+    visible: true,
+    missed: false,
+    timer: undefined,
+    heardAt: Date.now(),
+  };
   tabs.add(tab);
   port.onmessage = (message: MessageEvent<ToWorker>) => {
     tab.heardAt = Date.now();

@@ -18,7 +18,8 @@ interface Style {
 const PLAIN: Style = { bold: false, dim: false, italic: false, underline: false, fg: null, bg: null };
 
 /** Sequences: CSI, OSC (titles and links), and two-character ones. */
-const SEQUENCE = /\x1b\[([0-9;:]*)([A-Za-z])|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[@-Z\\^_]|[\x00-\x08\x0b-\x1f\x7f]/g;
+const SEQUENCE =
+  /\x1b\[([0-9;:]*)([A-Za-z])|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[@-Z\\^_]|[\x00-\x08\x0b-\x1f\x7f]/g;
 
 export function parseAnsi(line: string): Span[] {
   if (!/[\x00-\x08\x0b-\x1f\x7f]/.test(line)) return [{ text: line, classes: '' }];

@@ -124,7 +124,9 @@ export default function OperateDialog({ op, target, onDone, onClose }: OperateDi
                   {plan.blocked.map(one => (
                     <li key={one.reason}>
                       {words.blockedLine(count(one.count), reasonWord(one.reason))}
-                      {one.hosts.length > 0 && !only && <span class="muted"> · {words.someHosts(one.hosts.join(', '))}</span>}
+                      {one.hosts.length > 0 && !only && (
+                        <span class="muted"> · {words.someHosts(one.hosts.join(', '))}</span>
+                      )}
                     </li>
                   ))}
                 </ul>
@@ -132,7 +134,9 @@ export default function OperateDialog({ op, target, onDone, onClose }: OperateDi
             )}
             {op === 'stop' && <p class="muted">{words.undone}</p>}
             {op === 'kill' && <p class="note note-warn">{words.killText}</p>}
-            {planned.rolls && canRoll(op) && plan.count > 1 && <Roll options={roll} count={plan.count} onChange={setRoll} />}
+            {planned.rolls && canRoll(op) && plan.count > 1 && (
+              <Roll options={roll} count={plan.count} onChange={setRoll} />
+            )}
             {why && <TypeNumber why={why} number={plan.count} typed={typed} onTyped={setTyped} />}
           </>
         )}
@@ -190,7 +194,15 @@ function PlanFacts({ plan, only }: { plan: Planned['plan']; only: string | null 
   );
 }
 
-function Roll({ options, count: total, onChange }: { options: OperateOptions | null; count: number; onChange: (options: OperateOptions | null) => void }) {
+function Roll({
+  options,
+  count: total,
+  onChange,
+}: {
+  options: OperateOptions | null;
+  count: number;
+  onChange: (options: OperateOptions | null) => void;
+}) {
   const words = t();
   const id = useId();
   const number = (key: 'pause_secs' | 'max_failures', label: string) => (
@@ -209,7 +221,11 @@ function Roll({ options, count: total, onChange }: { options: OperateOptions | n
   return (
     <fieldset class="plan-roll">
       <label class="line">
-        <input type="checkbox" checked={options !== null} onChange={event => onChange(event.currentTarget.checked ? rollDefaults(total) : null)} />
+        <input
+          type="checkbox"
+          checked={options !== null}
+          onChange={event => onChange(event.currentTarget.checked ? rollDefaults(total) : null)}
+        />
         <span>{words.roll}</span>
       </label>
       {options && (
@@ -238,7 +254,17 @@ function Roll({ options, count: total, onChange }: { options: OperateOptions | n
   );
 }
 
-function TypeNumber({ why, number, typed, onTyped }: { why: 'formal' | 'many'; number: number; typed: string; onTyped: (text: string) => void }) {
+function TypeNumber({
+  why,
+  number,
+  typed,
+  onTyped,
+}: {
+  why: 'formal' | 'many';
+  number: number;
+  typed: string;
+  onTyped: (text: string) => void;
+}) {
   const words = t();
   const id = useId();
   return (
@@ -246,7 +272,14 @@ function TypeNumber({ why, number, typed, onTyped }: { why: 'formal' | 'many'; n
       <label for={id}>
         {why === 'formal' ? words.typeWhyFormal : words.typeWhyMany} <strong>{words.type(count(number))}</strong>
       </label>
-      <input id={id} class="input" inputMode="numeric" autocomplete="off" value={typed} onInput={event => onTyped(event.currentTarget.value)} />
+      <input
+        id={id}
+        class="input"
+        inputMode="numeric"
+        autocomplete="off"
+        value={typed}
+        onInput={event => onTyped(event.currentTarget.value)}
+      />
     </div>
   );
 }

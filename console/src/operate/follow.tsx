@@ -31,19 +31,32 @@ export function followAccepted(op: Operation, accepted: Accepted) {
     close();
     toast(show, now.failed > 0 ? 'bad' : 'good', now.failed > 0 ? 0 : 5000);
   };
-  const interest = accepted.job_id !== undefined ? { kinds: ['job' as const], subjects: [String(accepted.job_id)] } : { kinds: ['task' as const], subjects: [accepted.task_id ?? ''] };
+  const interest =
+    accepted.job_id !== undefined
+      ? { kinds: ['job' as const], subjects: [String(accepted.job_id)] }
+      : { kinds: ['task' as const], subjects: [accepted.task_id ?? ''] };
   const stop = subscribe(interest, changes => {
     for (const change of changes) {
-      if (change.kind === 'task') update({ total: change.total, ok: change.ok, failed: change.ended - change.ok, ended: change.state === 'finished' });
+      if (change.kind === 'task')
+        update({
+          total: change.total,
+          ok: change.ok,
+          failed: change.ended - change.ok,
+          ended: change.state === 'finished',
+        });
       else if (change.kind === 'job') update(jobProgress(change));
     }
   });
   // It may have ended before the stream said so.
   if (accepted.job_id !== undefined) {
-    get<JobRow>(`/jobs/${accepted.job_id}`, { limit: 1 }).then(job => update(jobProgress(job)), () => {});
+    get<JobRow>(`/jobs/${accepted.job_id}`, { limit: 1 }).then(
+      job => update(jobProgress(job)),
+      () => {},
+    );
   } else {
     task(accepted.task_id ?? '', { limit: 1 }).then(
-      ({ counts, state }) => update({ total: counts.total, ok: counts.ok, failed: counts.failed, ended: state === 'finished' }),
+      ({ counts, state }) =>
+        update({ total: counts.total, ok: counts.ok, failed: counts.failed, ended: state === 'finished' }),
       () => {},
     );
   }
@@ -60,7 +73,8 @@ function ProgressToast({ op, href, progress }: { op: Operation; href: string; pr
     <div class="stack">
       <div>
         <strong>{t().started(opWord(op), `${count(ok + failed)} / ${count(total)}`)}</strong>
-        {failed > 0 && <span class="tone-bad"> · {t().failedCount(count(failed))}</span>} · <a href={href}>{t().open}</a>
+        {failed > 0 && <span class="tone-bad"> · {t().failedCount(count(failed))}</span>} ·{' '}
+        <a href={href}>{t().open}</a>
       </div>
       <Bar
         label={opWord(op)}

@@ -23,7 +23,8 @@ export const t = defineStrings({
     type: (n: string) => `Type ${n} to confirm`,
     typeWhyFormal: 'This touches a formal environment.',
     typeWhyMany: 'This touches more than 100 processes.',
-    moved: (before: string, now: string) => `The set has changed: ${before} before, ${now} now. Nothing was done. Look again and confirm.`,
+    moved: (before: string, now: string) =>
+      `The set has changed: ${before} before, ${now} now. Nothing was done. Look again and confirm.`,
     nothing: 'Nothing matches any more.',
     notAllowed: 'Your role does not allow this for all of them; nothing would be done.',
     failed: 'It was refused; nothing was done',

@@ -30,8 +30,16 @@ test('rows become a filter, and groups that are exact', () => {
 
 test('plans are added up', () => {
   const merged = mergePlans([
-    plan({ count: 2, blocked: [{ reason: 'agent_away', count: 1, hosts: ['0:10.0.0.1'] }], commands: [{ command: 'a', count: 2 }] }),
-    plan({ count: 3, blocked: [{ reason: 'agent_away', count: 2, hosts: ['0:10.0.0.2'] }], commands: [{ command: 'b', count: 3 }] }),
+    plan({
+      count: 2,
+      blocked: [{ reason: 'agent_away', count: 1, hosts: ['0:10.0.0.1'] }],
+      commands: [{ command: 'a', count: 2 }],
+    }),
+    plan({
+      count: 3,
+      blocked: [{ reason: 'agent_away', count: 2, hosts: ['0:10.0.0.2'] }],
+      commands: [{ command: 'b', count: 3 }],
+    }),
   ]);
   assert.equal(merged.count, 5);
   assert.deepEqual(merged.blocked, [{ reason: 'agent_away', count: 3, hosts: ['0:10.0.0.1', '0:10.0.0.2'] }]);

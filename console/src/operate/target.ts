@@ -11,7 +11,8 @@ export interface ProcessKey {
   host: string;
 }
 
-export const processKey = (row: { namespace: string; name: string; host: string }) => `${row.namespace}/${row.name}@${row.host}`;
+export const processKey = (row: { namespace: string; name: string; host: string }) =>
+  `${row.namespace}/${row.name}@${row.host}`;
 
 export function splitKey(key: string): ProcessKey {
   const at = key.indexOf('@');
@@ -43,17 +44,32 @@ export function mergePlans(plans: Plan[]): Plan {
   const sum = <K extends string>(lists: ({ count: number } & Record<K, string>)[][], by: K) => {
     const counts = new Map<string, number>();
     for (const one of lists.flat()) counts.set(one[by], (counts.get(one[by]) ?? 0) + one.count);
-    return [...counts].sort((a, b) => b[1] - a[1]).map(([value, count]) => ({ [by]: value, count }) as Record<K, string> & { count: number });
+    return [...counts]
+      .sort((a, b) => b[1] - a[1])
+      .map(([value, count]) => ({ [by]: value, count }) as Record<K, string> & { count: number });
   };
-  const hostsOf = (reason: string) => plans.flatMap(plan => plan.blocked.find(one => one.reason === reason)?.hosts ?? []).slice(0, 3);
+  const hostsOf = (reason: string) =>
+    plans.flatMap(plan => plan.blocked.find(one => one.reason === reason)?.hosts ?? []).slice(0, 3);
   return {
     count: plans.reduce((total, plan) => total + plan.count, 0),
     // Hosts of different processes may be the same; the caller knows the exact number.
     hosts: Math.max(0, ...plans.map(plan => plan.hosts)),
-    namespaces: sum(plans.map(plan => plan.namespaces), 'value'),
-    environments: sum(plans.map(plan => plan.environments), 'value'),
-    blocked: sum(plans.map(plan => plan.blocked), 'reason').map(one => ({ ...one, hosts: hostsOf(one.reason) })),
-    commands: sum(plans.map(plan => plan.commands), 'command'),
+    namespaces: sum(
+      plans.map(plan => plan.namespaces),
+      'value',
+    ),
+    environments: sum(
+      plans.map(plan => plan.environments),
+      'value',
+    ),
+    blocked: sum(
+      plans.map(plan => plan.blocked),
+      'reason',
+    ).map(one => ({ ...one, hosts: hostsOf(one.reason) })),
+    commands: sum(
+      plans.map(plan => plan.commands),
+      'command',
+    ),
     sample: plans.flatMap(plan => plan.sample).slice(0, 5),
   };
 }
@@ -71,4 +87,8 @@ export function mustType(plan: Plan): 'formal' | 'many' | null {
 export const canRoll = (op: Operation) => op !== 'manage' && op !== 'unmanage';
 
 /** More than 50 targets: a tenth at a time, and one in a hundred may fail. */
-export const rollDefaults = (count: number) => ({ batch_size: '10%', pause_secs: 10, max_failures: Math.max(1, Math.floor(count / 100)) });
+export const rollDefaults = (count: number) => ({
+  batch_size: '10%',
+  pause_secs: 10,
+  max_failures: Math.max(1, Math.floor(count / 100)),
+});

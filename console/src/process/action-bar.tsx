@@ -8,9 +8,9 @@ import { count } from '../i18n/format';
 import { useKeys } from '../keys/keys';
 import { askOperation } from '../operate/host';
 import type { OperateTarget } from '../operate/target';
-import { blockedReason, OPERATIONS } from './actions';
 import type { Rows } from '../table/rows';
 import { everything, NOTHING, type Selection, selectedCount } from '../table/selection';
+import { blockedReason, OPERATIONS } from './actions';
 import './action-bar.css';
 import { t } from './strings';
 
@@ -80,7 +80,12 @@ export function ActionBar({ selection, onSelect, rows, filter }: ActionBarProps)
       <Menu
         class="menu-up"
         side="right"
-        items={OPERATIONS.filter(one => !one.main).map(({ op, icon }) => ({ label: opWord(op), icon, blocked: blocked(op), onSelect: () => ask(op) }))}
+        items={OPERATIONS.filter(one => !one.main).map(({ op, icon }) => ({
+          label: opWord(op),
+          icon,
+          blocked: blocked(op),
+          onSelect: () => ask(op),
+        }))}
       >
         {words.more}
       </Menu>

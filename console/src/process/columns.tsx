@@ -4,9 +4,9 @@ import { StateBadge } from '../components/state-badge';
 import { Ago, Since } from '../components/time';
 import { t as common } from '../i18n/common';
 import { count, decimal } from '../i18n/format';
-import { exitWords } from './exit';
 import type { Column } from '../table/table';
 import { paths } from '../url/paths';
+import { exitWords } from './exit';
 import { t } from './strings';
 
 export function processColumns(): Column<Process>[] {
@@ -14,7 +14,14 @@ export function processColumns(): Column<Process>[] {
   const titles = words.columns;
   const alive = (row: Process) => row.pid !== null && row.pid !== undefined;
   return [
-    { key: 'state', title: titles.state, width: 112, rank: 0, sort: 'state', cell: row => <StateBadge state={row.state} was={row.was} /> },
+    {
+      key: 'state',
+      title: titles.state,
+      width: 112,
+      rank: 0,
+      sort: 'state',
+      cell: row => <StateBadge state={row.state} was={row.was} />,
+    },
     {
       key: 'process',
       title: titles.process,
@@ -55,7 +62,13 @@ export function processColumns(): Column<Process>[] {
       rank: 6,
       cell: row => <Wanted row={row} />,
     },
-    { key: 'managed', title: titles.managed, width: 84, rank: 8, cell: row => (row.managed ? common().yes : <span class="muted">{common().no}</span>) },
+    {
+      key: 'managed',
+      title: titles.managed,
+      width: 84,
+      rank: 8,
+      cell: row => (row.managed ? common().yes : <span class="muted">{common().no}</span>),
+    },
     {
       key: 'agent',
       title: titles.agent,
@@ -64,10 +77,34 @@ export function processColumns(): Column<Process>[] {
       extra: true,
       cell: row => (row.connected ? words.connected : <span class="tone-warn">{words.away}</span>),
     },
-    { key: 'since', title: titles.since, width: 64, rank: 3, align: 'right', sort: 'started', cell: row => (alive(row) ? <Since at={row.started_at} /> : null) },
+    {
+      key: 'since',
+      title: titles.since,
+      width: 64,
+      rank: 3,
+      align: 'right',
+      sort: 'started',
+      cell: row => (alive(row) ? <Since at={row.started_at} /> : null),
+    },
     { key: 'pid', title: titles.pid, width: 76, rank: 7, align: 'right', cell: row => row.pid ?? '' },
-    { key: 'cpu', title: titles.cpu, width: 66, rank: 4, align: 'right', sort: 'cpu', cell: row => (alive(row) ? decimal(row.cpu) : '') },
-    { key: 'mem', title: titles.mem, width: 70, rank: 4, align: 'right', sort: 'mem', cell: row => (alive(row) ? decimal(row.mem) : '') },
+    {
+      key: 'cpu',
+      title: titles.cpu,
+      width: 66,
+      rank: 4,
+      align: 'right',
+      sort: 'cpu',
+      cell: row => (alive(row) ? decimal(row.cpu) : ''),
+    },
+    {
+      key: 'mem',
+      title: titles.mem,
+      width: 70,
+      rank: 4,
+      align: 'right',
+      sort: 'mem',
+      cell: row => (alive(row) ? decimal(row.mem) : ''),
+    },
     {
       key: 'restarts',
       title: titles.restarts,
@@ -77,8 +114,23 @@ export function processColumns(): Column<Process>[] {
       sort: 'restarts',
       cell: row => (row.restarts > 0 ? count(row.restarts) : <span class="muted">0</span>),
     },
-    { key: 'lastExit', title: titles.lastExit, width: 130, rank: 7, sort: 'last_exit', extra: true, cell: row => exitWords(row.last_exit) },
-    { key: 'message', title: titles.message, width: 160, grow: 5, rank: 2, cell: row => <span title={row.message}>{row.message}</span> },
+    {
+      key: 'lastExit',
+      title: titles.lastExit,
+      width: 130,
+      rank: 7,
+      sort: 'last_exit',
+      extra: true,
+      cell: row => exitWords(row.last_exit),
+    },
+    {
+      key: 'message',
+      title: titles.message,
+      width: 160,
+      grow: 5,
+      rank: 2,
+      cell: row => <span title={row.message}>{row.message}</span>,
+    },
     {
       key: 'labels',
       title: titles.labels,
@@ -91,8 +143,24 @@ export function processColumns(): Column<Process>[] {
           .join(', '),
     },
     { key: 'version', title: titles.version, width: 90, rank: 9, extra: true, cell: row => row.version },
-    { key: 'business', title: titles.business, width: 84, rank: 9, extra: true, align: 'right', cell: row => row.business ?? '' },
-    { key: 'registered', title: titles.registered, width: 96, rank: 9, extra: true, sort: 'registered', cell: row => <Ago at={row.registered_at} /> },
+    {
+      key: 'business',
+      title: titles.business,
+      width: 84,
+      rank: 9,
+      extra: true,
+      align: 'right',
+      cell: row => row.business ?? '',
+    },
+    {
+      key: 'registered',
+      title: titles.registered,
+      width: 96,
+      rank: 9,
+      extra: true,
+      sort: 'registered',
+      cell: row => <Ago at={row.registered_at} />,
+    },
   ];
 }
 

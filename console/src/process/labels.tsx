@@ -17,4 +17,5 @@ export function Labels({ labels }: { labels: Record<string, string> }) {
 }
 
 /** `\` stands before a character that has a meaning in tests of labels. */
-export const labelTest = (key: string, value: string) => [key, value].map(part => part.replace(/[\\,=!]/g, '\\$&')).join('=');
+export const labelTest = (key: string, value: string) =>
+  [key, value].map(part => part.replace(/[\\,=!]/g, '\\$&')).join('=');

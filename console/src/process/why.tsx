@@ -7,8 +7,8 @@ import type { Process, Timeline, TimelineEntry } from '../api/types';
 import { useData } from '../api/use-data';
 import { Button } from '../components/button';
 import { Icon, type IconName } from '../components/icon';
-import { ErrorBox, Loaded, Skeleton } from '../components/states';
 import { toneOf } from '../components/state-badge';
+import { ErrorBox, Loaded, Skeleton } from '../components/states';
 import { Ago, Since } from '../components/time';
 import { useLive } from '../live/live';
 import { AnsiLines } from '../logs/ansi-lines';
@@ -32,7 +32,7 @@ export function WhySentence({ process, host, row }: WhyProps) {
       <p class="why-text">{text}</p>
       {answer.data && answer.data.since > 0 && (
         <p class="muted">
-          <Since at={answer.data.since} long />
+          {t().forTime} <Since at={answer.data.since} long />
         </p>
       )}
       {row.restart_needed && (
@@ -57,7 +57,13 @@ export function LastOutput({ process, host, row, lines = 20 }: WhyProps & { line
         <a href={paths.instance(process, host, { tab: 'logs' })}>{t().allLogs}</a>
       </div>
       <Loaded {...answer}>
-        {text => (text.trim() === '' ? <p class="muted">{t().noOutput}</p> : <AnsiLines lines={text.replace(/\n$/, '').split('\n')} />)}
+        {text =>
+          text.trim() === '' ? (
+            <p class="muted">{t().noOutput}</p>
+          ) : (
+            <AnsiLines lines={text.replace(/\n$/, '').split('\n')} />
+          )
+        }
       </Loaded>
     </section>
   );
@@ -76,11 +82,15 @@ export function TimelineList({ process, host, limit = 50 }: { process?: string; 
   const [pages, setPages] = useState<TimelineEntry[]>([]);
   const [next, setNext] = useState<string | number | null | undefined>(undefined);
   const [error, setError] = useState<Error | null>(null);
-  const answer = useData(`timeline ${process} ${host}`, signal => get<Timeline>('/timeline', { process, host, limit }, signal));
+  const answer = useData(`timeline ${process} ${host}`, signal =>
+    get<Timeline>('/timeline', { process, host, limit }, signal),
+  );
   useLive(process ? { kinds: ['event', 'task'], prefix: `${process}@${host ?? ''}` } : null, () => answer.reload());
   // A server that has no timeline says 404; then there is nothing to show, and nothing is wrong.
-  if (answer.error instanceof ApiError && answer.error.status === 404 && !answer.data) return <p class="muted">{t().noTimeline}</p>;
-  if (!answer.data) return answer.error ? <ErrorBox error={answer.error} retry={answer.reload} /> : <Skeleton lines={5} />;
+  if (answer.error instanceof ApiError && answer.error.status === 404 && !answer.data)
+    return <p class="muted">{t().noTimeline}</p>;
+  if (!answer.data)
+    return answer.error ? <ErrorBox error={answer.error} retry={answer.reload} /> : <Skeleton lines={5} />;
   const entries = [...answer.data.entries, ...pages];
   const before = next === undefined ? answer.data.next : next;
   if (entries.length === 0) return <p class="muted">{t().noTimeline}</p>;

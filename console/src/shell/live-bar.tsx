@@ -24,7 +24,11 @@ function liveWord() {
 export function LiveMark() {
   const isLive = live.state.value === 'live';
   return (
-    <span class={`live ${isLive ? 'live-on' : 'live-off'}`} role="status" title={isLive ? t().liveTitle : t().notLiveTitle}>
+    <span
+      class={`live ${isLive ? 'live-on' : 'live-off'}`}
+      role="status"
+      title={isLive ? t().liveTitle : t().notLiveTitle}
+    >
       <Icon name={isLive ? 'dot' : 'away'} size={13} />
       <span class="live-word">{liveWord()}</span>
     </span>

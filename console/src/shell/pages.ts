@@ -1,7 +1,7 @@
 /** The pages in the navigation. A page without an entry here is reached by links only. */
 import type { IconName } from '../components/icon';
 import { paths } from '../url/paths';
-import { t } from './strings';
+import type { t } from './strings';
 
 export interface NavPage {
   key: keyof ReturnType<typeof t>['nav'];

@@ -1,7 +1,7 @@
 /** Ctrl+K: find a page, a process, a host. */
 import { signal } from '@preact/signals';
-import { useLocation } from 'preact-iso';
 import { useEffect, useState } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
 import { search } from '../api/calls';
 import { may } from '../api/session';
 import { Combobox, type Option } from '../components/combobox';
@@ -37,7 +37,11 @@ function OpenPalette() {
         const words = t();
         setFound([
           ...answer.processes.map(name => ({ value: paths.process(name), label: name, note: words.process })),
-          ...answer.namespaces.map(name => ({ value: paths.processes({ ns: name }), label: name, note: words.namespace })),
+          ...answer.namespaces.map(name => ({
+            value: paths.processes({ ns: name }),
+            label: name,
+            note: words.namespace,
+          })),
           ...answer.hosts.map(({ host, hostname }) => ({
             value: paths.host(host),
             label: hostname ? `${hostname} · ${host}` : host,

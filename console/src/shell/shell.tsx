@@ -1,7 +1,7 @@
 /** What is around every page: navigation, finding, whether it is live, the user. */
 import type { ComponentChildren } from 'preact';
-import { useLocation } from 'preact-iso';
 import { useEffect, useState } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
 import { logout } from '../api/calls';
 import { may, me } from '../api/session';
 import { Button } from '../components/button';
@@ -116,7 +116,12 @@ function UserMenu() {
       label={`${words.user}: ${me.value?.user?.name ?? ''}`}
       class="user-menu"
       items={[
-        { section: words.language, label: 'English', checked: language.value === 'en', onSelect: () => setLanguage('en') },
+        {
+          section: words.language,
+          label: 'English',
+          checked: language.value === 'en',
+          onSelect: () => setLanguage('en'),
+        },
         { label: '中文', checked: language.value === 'zh', onSelect: () => setLanguage('zh') },
         ...(['system', 'light', 'dark'] as const).map((one, index) => ({
           ...(index === 0 ? { section: words.theme } : {}),

@@ -15,7 +15,10 @@ function table(count: number) {
     async (start, limit) => {
       asked.push(start);
       const end = Math.min(count, start + limit);
-      return { count, rows: Array.from({ length: end - start }, (_, index) => ({ id: start + index, state: 'running' })) };
+      return {
+        count,
+        rows: Array.from({ length: end - start }, (_, index) => ({ id: start + index, state: 'running' })),
+      };
     },
     row => String(row.id),
   );
@@ -62,7 +65,10 @@ test('a live change stays in its place', async () => {
   await settled();
   assert.ok(rows.patch('7', row => ({ ...row, state: 'failed' })));
   assert.equal(rows.row(7)?.state, 'failed');
-  assert.equal(rows.patch('700', row => row), false);
+  assert.equal(
+    rows.patch('700', row => row),
+    false,
+  );
 });
 
 test('old rows stay until the new ones are there, also after an error', async () => {

@@ -118,7 +118,8 @@ export class Rows<T> {
     const from = Math.floor(Math.max(0, this.first - AHEAD) / PAGE);
     const to = Math.floor(Math.min(Math.max(0, last), this.end - 1 + AHEAD) / PAGE);
     const wanted: number[] = [];
-    for (let page = from; page <= to; page++) if (!this.pages.get(page)?.fresh && !this.flying.has(page)) wanted.push(page);
+    for (let page = from; page <= to; page++)
+      if (!this.pages.get(page)?.fresh && !this.flying.has(page)) wanted.push(page);
     return wanted;
   }
 
@@ -151,7 +152,8 @@ export class Rows<T> {
 
   private keep(page: number, answer: RowPage<T>) {
     // Rows of an older filter go once the first page of the new one is there.
-    for (const [number, kept] of this.pages) if (!kept.fresh && number !== page && !this.flying.has(number)) this.drop(number);
+    for (const [number, kept] of this.pages)
+      if (!kept.fresh && number !== page && !this.flying.has(number)) this.drop(number);
     this.drop(page);
     this.pages.set(page, { rows: answer.rows, fresh: true });
     answer.rows.forEach((row, index) => {

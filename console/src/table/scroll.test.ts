@@ -1,6 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isScaled, MAX_HEIGHT, MOST_ROWS, maxOffset, revealRow, ROW_HEIGHT, scrollHeight, toOffset, toScrollTop, visibleRows } from './scroll';
+import {
+  isScaled,
+  MAX_HEIGHT,
+  MOST_ROWS,
+  maxOffset,
+  ROW_HEIGHT,
+  revealRow,
+  scrollHeight,
+  toOffset,
+  toScrollTop,
+  visibleRows,
+} from './scroll';
 
 const million = { count: 1_000_000, view: 700 };
 const small = { count: 30, view: 700 };

@@ -4,14 +4,24 @@
  */
 import { Component, type ComponentChildren } from 'preact';
 import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { ErrorBox } from '../components/states';
 import { Icon } from '../components/icon';
+import { ErrorBox } from '../components/states';
 import { t } from '../i18n/common';
 import { useKeys } from '../keys/keys';
-import { t as words } from './strings';
 import type { Rows } from './rows';
-import { clampOffset, type Geometry, isScaled, revealRow, ROW_HEIGHT, scrollHeight, toOffset, toScrollTop, visibleRows } from './scroll';
+import {
+  clampOffset,
+  type Geometry,
+  isScaled,
+  ROW_HEIGHT,
+  revealRow,
+  scrollHeight,
+  toOffset,
+  toScrollTop,
+  visibleRows,
+} from './scroll';
 import { boxState, everything, isSelected, NOTHING, type Selection, setSelected, toggle } from './selection';
+import { t as words } from './strings';
 import './table.css';
 
 export interface Column<T> {
@@ -185,7 +195,14 @@ export function Table<T>(props: TableProps<T>) {
 
   const gridKeys = (event: KeyboardEvent) => {
     const page = Math.max(1, Math.floor(view / ROW_HEIGHT) - 1);
-    const steps: Record<string, number> = { ArrowDown: active + 1, ArrowUp: active - 1, PageDown: active + page, PageUp: active - page, Home: 0, End: count - 1 };
+    const steps: Record<string, number> = {
+      ArrowDown: active + 1,
+      ArrowUp: active - 1,
+      PageDown: active + page,
+      PageUp: active - page,
+      Home: 0,
+      End: count - 1,
+    };
     if (event.target !== scroller.current || event.ctrlKey || event.altKey) return;
     const to = steps[event.key];
     if (to !== undefined) move(to);
@@ -197,7 +214,11 @@ export function Table<T>(props: TableProps<T>) {
   };
 
   const minWidth = columns.reduce((sum, column) => sum + column.width, onSelect ? BOX : 0);
-  const template = (onSelect ? `${BOX}px ` : '') + columns.map(column => (column.grow ? `minmax(${column.width}px, ${column.grow}fr)` : `${column.width}px`)).join(' ');
+  const template =
+    (onSelect ? `${BOX}px ` : '') +
+    columns
+      .map(column => (column.grow ? `minmax(${column.width}px, ${column.grow}fr)` : `${column.width}px`))
+      .join(' ');
 
   const drawn = [];
   for (let index = first; index < end; index++) {
@@ -253,7 +274,11 @@ export function Table<T>(props: TableProps<T>) {
           setOffset(toOffset(top, geometry));
         }}
       >
-        <div class="table-length" role="presentation" style={{ height: `${scrollHeight(geometry) + ROW_HEIGHT}px`, minWidth: `${minWidth}px` }}>
+        <div
+          class="table-length"
+          role="presentation"
+          style={{ height: `${scrollHeight(geometry) + ROW_HEIGHT}px`, minWidth: `${minWidth}px` }}
+        >
           <div class="table-window" role="presentation" style={{ height: `${view + ROW_HEIGHT}px` }}>
             <div class="table-head" role="row" aria-rowindex={1} style={{ gridTemplateColumns: template }}>
               {onSelect && selection && (
@@ -266,7 +291,9 @@ export function Table<T>(props: TableProps<T>) {
                     ref={box => {
                       if (box) box.indeterminate = header === 'some';
                     }}
-                    onClick={() => onSelect(header === 'none' ? setSelected(selection, loadedKeys(rows, first), true) : NOTHING)}
+                    onClick={() =>
+                      onSelect(header === 'none' ? setSelected(selection, loadedKeys(rows, first), true) : NOTHING)
+                    }
                   />
                 </span>
               )}
@@ -274,7 +301,12 @@ export function Table<T>(props: TableProps<T>) {
                 <Heading key={column.key} column={column} sort={props.sort ?? ''} onSort={props.onSort} />
               ))}
             </div>
-            <div class="table-rows" role="rowgroup" style={{ transform: `translateY(${-shift}px)` }} data-version={version}>
+            <div
+              class="table-rows"
+              role="rowgroup"
+              style={{ transform: `translateY(${-shift}px)` }}
+              data-version={version}
+            >
               {drawn}
             </div>
           </div>
@@ -308,7 +340,15 @@ function FirstLoad() {
   );
 }
 
-function Heading<T>({ column, sort, onSort }: { column: Column<T>; sort: string; onSort: ((sort: string) => void) | undefined }) {
+function Heading<T>({
+  column,
+  sort,
+  onSort,
+}: {
+  column: Column<T>;
+  sort: string;
+  onSort: ((sort: string) => void) | undefined;
+}) {
   const by = column.sort;
   const direction = by && sort === by ? 'ascending' : by && sort === `-${by}` ? 'descending' : undefined;
   const align = column.align === 'right' ? 'number' : '';
@@ -322,7 +362,13 @@ function Heading<T>({ column, sort, onSort }: { column: Column<T>; sort: string;
   const next = direction === undefined ? by : direction === 'ascending' ? `-${by}` : '';
   return (
     <span class={`cell ${align}`} role="columnheader" aria-sort={direction ?? 'none'}>
-      <button type="button" class="table-sort" tabIndex={-1} title={t().table.sortBy(column.title)} onClick={() => onSort(next)}>
+      <button
+        type="button"
+        class="table-sort"
+        tabIndex={-1}
+        title={t().table.sortBy(column.title)}
+        onClick={() => onSort(next)}
+      >
         <span class="ellipsis">{column.title}</span>
         {direction && <Icon name={direction === 'ascending' ? 'up' : 'down'} size={12} />}
       </button>
@@ -354,8 +400,30 @@ class TableRow<T> extends Component<TableRowProps<T>> {
     return COMPARED.some(key => next[key] !== this.props[key]);
   }
 
-  override render({ id, index, row, columns, template, selectable, selected, active, opened, gone, name, onSelect, onClick }: TableRowProps<T>) {
-    const classes = ['table-row', selected && 'is-selected', active && 'is-active', opened && 'is-opened', gone && 'is-gone'].filter(Boolean).join(' ');
+  override render({
+    id,
+    index,
+    row,
+    columns,
+    template,
+    selectable,
+    selected,
+    active,
+    opened,
+    gone,
+    name,
+    onSelect,
+    onClick,
+  }: TableRowProps<T>) {
+    const classes = [
+      'table-row',
+      selected && 'is-selected',
+      active && 'is-active',
+      opened && 'is-opened',
+      gone && 'is-gone',
+    ]
+      .filter(Boolean)
+      .join(' ');
     return (
       <div
         id={id}

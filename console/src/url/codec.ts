@@ -67,7 +67,10 @@ export function queryString(pairs: [string, string][]): string {
 }
 
 const readable = (part: string) =>
-  encodeURIComponent(part).replace(/%(2C|3A|2F|40)/g, escaped => decodeURIComponent(escaped)).replace(/%20/g, '+');
+  encodeURIComponent(part)
+    .replace(/%(2C|3A|2F|40)/g, escaped => decodeURIComponent(escaped))
+    .replace(/%20/g, '+');
 
 /** A segment of a path. `:` stays readable, `/` does not. */
-export const segment = (part: string) => encodeURIComponent(part).replace(/%(3A|40|2C)/g, escaped => decodeURIComponent(escaped));
+export const segment = (part: string) =>
+  encodeURIComponent(part).replace(/%(3A|40|2C)/g, escaped => decodeURIComponent(escaped));

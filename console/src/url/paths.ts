@@ -18,7 +18,8 @@ export const paths = {
   login: (next?: string) => withQuery(`${BASE}/login`, { next }),
   processes: (query?: Query) => withQuery(`${BASE}/processes`, query),
   /** `process` is `namespace/name`. */
-  process: (process: string, query?: Query) => withQuery(`${BASE}/p/${process.split('/').map(segment).join('/')}`, query),
+  process: (process: string, query?: Query) =>
+    withQuery(`${BASE}/p/${process.split('/').map(segment).join('/')}`, query),
   instance: (process: string, host: string, query?: Query) =>
     withQuery(`${BASE}/p/${process.split('/').map(segment).join('/')}/${segment(host)}`, query),
   businesses: () => `${BASE}/b`,

@@ -1,5 +1,5 @@
-import { useLocation } from 'preact-iso';
 import { useCallback, useMemo } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
 import type { Codec } from './codec';
 
 export type SetState<T> = (patch: Partial<T>, how?: 'push' | 'replace') => void;

@@ -3,7 +3,8 @@ export function safeNext(next: string | undefined): string {
   if (!next) return '/ui/';
   try {
     const url = new URL(next, 'http://console.invalid');
-    const own = url.host === 'console.invalid' && url.pathname.startsWith('/ui/') && !url.pathname.startsWith('/ui/login');
+    const own =
+      url.host === 'console.invalid' && url.pathname.startsWith('/ui/') && !url.pathname.startsWith('/ui/login');
     return own ? url.pathname + url.search : '/ui/';
   } catch {
     return '/ui/';

@@ -1,7 +1,8 @@
 /** Counts by namespace, state and so on; a click narrows down, another one widens again. */
-import type { Data } from '../../api/use-data';
+
 import { ApiError } from '../../api/errors';
 import type { Facets } from '../../api/types';
+import type { Data } from '../../api/use-data';
 import { STATES, toneOf } from '../../components/state-badge';
 import { ErrorBox } from '../../components/states';
 import { count } from '../../i18n/format';
@@ -10,7 +11,17 @@ import { addValue, type Dimension, FACETS, hasValue, type ListState, removeValue
 import { valueWord } from './filter-line';
 import { t } from './strings';
 
-export const SHOWN: Dimension[] = ['state', 'ns', 'business', 'env', 'wanted', 'managed', 'connected', 'cloud', 'version'];
+export const SHOWN: Dimension[] = [
+  'state',
+  'ns',
+  'business',
+  'env',
+  'wanted',
+  'managed',
+  'connected',
+  'cloud',
+  'version',
+];
 
 interface FacetPanelProps {
   data: Data<Facets>;
@@ -29,8 +40,15 @@ export function FacetPanel({ data, state, set }: FacetPanelProps) {
     <div class="facets">
       {SHOWN.map(dimension => {
         const facet = data.data?.facets.find(one => one.by === FACETS[dimension]);
-        if (!facet || (facet.values.length < 2 && !facet.values.some(one => hasValue(state, dimension, String(one.value))))) return null;
-        const values = dimension === 'state' ? [...facet.values].sort((a, b) => worst(String(b.value)) - worst(String(a.value))) : facet.values;
+        if (
+          !facet ||
+          (facet.values.length < 2 && !facet.values.some(one => hasValue(state, dimension, String(one.value))))
+        )
+          return null;
+        const values =
+          dimension === 'state'
+            ? [...facet.values].sort((a, b) => worst(String(b.value)) - worst(String(a.value)))
+            : facet.values;
         return (
           <section key={dimension} class="facet">
             <h3>{words.dims[dimension]}</h3>
@@ -44,7 +62,9 @@ export function FacetPanel({ data, state, set }: FacetPanelProps) {
                       type="button"
                       class="facet-value"
                       aria-pressed={on}
-                      onClick={() => set(on ? removeValue(state, { dimension, value }) : addValue(state, dimension, value), 'push')}
+                      onClick={() =>
+                        set(on ? removeValue(state, { dimension, value }) : addValue(state, dimension, value), 'push')
+                      }
                     >
                       {dimension === 'state' && <span class={`facet-dot tone-${toneOf(value)}`} />}
                       <span class="ellipsis grow">{valueWord(dimension, value, one.name)}</span>

@@ -8,7 +8,18 @@ import { envWord, stateWord } from '../../i18n/common';
 import { count } from '../../i18n/format';
 import { useKeys } from '../../keys/keys';
 import type { SetState } from '../../url/state';
-import { addValue, chipsOf, DIMENSIONS, type Dimension, FACETS, type ListState, NO_FILTER, readAddresses, readToken, removeValue } from './filter';
+import {
+  addValue,
+  chipsOf,
+  DIMENSIONS,
+  type Dimension,
+  FACETS,
+  type ListState,
+  NO_FILTER,
+  readAddresses,
+  readToken,
+  removeValue,
+} from './filter';
 import { t } from './strings';
 
 interface FilterLineProps {
@@ -71,7 +82,9 @@ export function FilterLine({ state, set, facets }: FilterLineProps) {
       {chips.map(chip => (
         <span key={`${chip.dimension} ${chip.value}`} class="filter-chip">
           <span class="filter-chip-name">{words.dims[chip.dimension]}</span>
-          <span class="ellipsis">{valueWord(chip.dimension, chip.value, nameOf(facets, chip.dimension, chip.value))}</span>
+          <span class="ellipsis">
+            {valueWord(chip.dimension, chip.value, nameOf(facets, chip.dimension, chip.value))}
+          </span>
           <button
             type="button"
             class="filter-chip-remove"
@@ -90,7 +103,7 @@ export function FilterLine({ state, set, facets }: FilterLineProps) {
         placeholder={chips.length === 0 ? words.filterHint : ''}
         value={text}
         onInput={setText}
-        options={suggestions(text, state, facets)}
+        options={suggestions(text, facets)}
         onChoose={choose}
         inputRef={input}
         onKeyDown={event => {
@@ -119,7 +132,7 @@ function nameOf(facets: Facets | null, dimension: Dimension, value: string): str
   return facet?.values.find(one => String(one.value) === value)?.name ?? null;
 }
 
-function suggestions(text: string, state: ListState, facets: Facets | null): Option[] {
+function suggestions(text: string, facets: Facets | null): Option[] {
   const words = t();
   const typed = text.trim().toLowerCase();
   const token = readToken(text);
@@ -128,7 +141,10 @@ function suggestions(text: string, state: ListState, facets: Facets | null): Opt
     if (facet) return facet.values.map(one => ({ value: String(one.value), name: one.name, count: one.count }));
     return (FIXED[dimension] ?? []).map(value => ({ value }));
   };
-  const option = (dimension: Dimension, one: { value: string; name?: string | null | undefined; count?: number }): Option => ({
+  const option = (
+    dimension: Dimension,
+    one: { value: string; name?: string | null | undefined; count?: number },
+  ): Option => ({
     value: `${dimension}:${one.value}`,
     label: `${words.dims[dimension]}: ${valueWord(dimension, one.value, one.name)}`,
     note: one.count === undefined ? undefined : count(one.count),
@@ -136,7 +152,9 @@ function suggestions(text: string, state: ListState, facets: Facets | null): Opt
   if (token) {
     const wanted = token.value.toLowerCase();
     return valuesOf(token.dimension)
-      .filter(one => `${one.value} ${one.name ?? ''} ${valueWord(token.dimension, one.value)}`.toLowerCase().includes(wanted))
+      .filter(one =>
+        `${one.value} ${one.name ?? ''} ${valueWord(token.dimension, one.value)}`.toLowerCase().includes(wanted),
+      )
       .slice(0, 30)
       .map(one => option(token.dimension, one));
   }

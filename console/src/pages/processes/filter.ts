@@ -1,6 +1,6 @@
 /** The filter of the list: what stands in the address, what the API gets, and what a line of text means. Pure. */
 import type { Process, ProcessFilter } from '../../api/types';
-import { codec, flag, list, repeated, text, choice } from '../../url/codec';
+import { choice, codec, flag, list, repeated, text } from '../../url/codec';
 
 export interface ListState {
   ns: string[];
@@ -48,7 +48,21 @@ export type Dimension = Exclude<keyof ListState, 'sort' | 'cols' | 'open'>;
 
 /** In the order of chips. */
 export const DIMENSIONS: Dimension[] = [
-  'ns', 'name', 'process', 'host', 'state', 'wanted', 'managed', 'connected', 'restart', 'label', 'business', 'env', 'cloud', 'version', 'q',
+  'ns',
+  'name',
+  'process',
+  'host',
+  'state',
+  'wanted',
+  'managed',
+  'connected',
+  'restart',
+  'label',
+  'business',
+  'env',
+  'cloud',
+  'version',
+  'q',
 ];
 
 /** Facets of the API by dimension. */
@@ -66,8 +80,21 @@ export const FACETS: Partial<Record<Dimension, string>> = {
 };
 
 export const NO_FILTER: Partial<ListState> = {
-  ns: [], name: [], host: [], process: [], label: '', state: [], wanted: '', managed: null, connected: null, restart: null,
-  business: [], env: [], cloud: [], version: [], q: '',
+  ns: [],
+  name: [],
+  host: [],
+  process: [],
+  label: '',
+  state: [],
+  wanted: '',
+  managed: null,
+  connected: null,
+  restart: null,
+  business: [],
+  env: [],
+  cloud: [],
+  version: [],
+  q: '',
 };
 
 export function toFilter(state: ListState): ProcessFilter {
@@ -112,7 +139,8 @@ export const splitLabels = (label: string): string[] => (label === '' ? [] : (la
 export function addValue(state: ListState, dimension: Dimension, value: string): Partial<ListState> {
   const before: unknown = state[dimension];
   if (Array.isArray(before)) return { [dimension]: before.includes(value) ? before : [...before, value] };
-  if (dimension === 'managed' || dimension === 'connected' || dimension === 'restart') return { [dimension]: /^(true|yes|1)$/i.test(value) };
+  if (dimension === 'managed' || dimension === 'connected' || dimension === 'restart')
+    return { [dimension]: /^(true|yes|1)$/i.test(value) };
   if (dimension === 'label') {
     const all = splitLabels(state.label);
     return { label: all.includes(value) ? state.label : [...all, value].join(',') };
@@ -124,7 +152,12 @@ export function addValue(state: ListState, dimension: Dimension, value: string):
 export function removeValue(state: ListState, { dimension, value }: Chip): Partial<ListState> {
   const before = state[dimension];
   if (Array.isArray(before)) return { [dimension]: before.filter(one => one !== value) };
-  if (dimension === 'label') return { label: splitLabels(state.label).filter(one => one !== value).join(',') };
+  if (dimension === 'label')
+    return {
+      label: splitLabels(state.label)
+        .filter(one => one !== value)
+        .join(','),
+    };
   if (dimension === 'managed' || dimension === 'connected' || dimension === 'restart') return { [dimension]: null };
   return { [dimension]: '' } as Partial<ListState>;
 }
@@ -134,7 +167,13 @@ export function hasValue(state: ListState, dimension: Dimension, value: string):
   return Array.isArray(now) ? now.includes(value) : now !== null && now !== '' && String(now) === value;
 }
 
-const WORDS: Record<string, Dimension> = { namespace: 'ns', agent: 'connected', pattern: 'process', restart_needed: 'restart', text: 'q' };
+const WORDS: Record<string, Dimension> = {
+  namespace: 'ns',
+  agent: 'connected',
+  pattern: 'process',
+  restart_needed: 'restart',
+  text: 'q',
+};
 
 /** `state:failed` or `namespace:web`; null for anything else. */
 export function readToken(text: string): { dimension: Dimension; value: string } | null {

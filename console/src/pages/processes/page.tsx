@@ -46,7 +46,9 @@ export default function ProcessesPage() {
 
   const total = table.count.value;
   const chips = chipsOf(state);
-  const filtered = chips.map(chip => `${words.dims[chip.dimension]} ${valueWord(chip.dimension, chip.value)}`).join(', ');
+  const filtered = chips
+    .map(chip => `${words.dims[chip.dimension]} ${valueWord(chip.dimension, chip.value)}`)
+    .join(', ');
 
   return (
     <div class="processes">
@@ -94,7 +96,10 @@ export default function ProcessesPage() {
             onShown={onShown}
             empty={
               chips.length > 0 ? (
-                <Empty title={words.nothing} action={<Button onClick={() => set(NO_FILTER, 'push')}>{common().table.clearFilter}</Button>}>
+                <Empty
+                  title={words.nothing}
+                  action={<Button onClick={() => set(NO_FILTER, 'push')}>{common().table.clearFilter}</Button>}
+                >
                   {common().table.emptyFilter(filtered)}
                 </Empty>
               ) : (

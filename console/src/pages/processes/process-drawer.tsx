@@ -2,8 +2,8 @@
 import { processes } from '../../api/calls';
 import { useData } from '../../api/use-data';
 import { Drawer } from '../../components/drawer';
-import { Empty, Loaded } from '../../components/states';
 import { StateBadge } from '../../components/state-badge';
+import { Empty, Loaded } from '../../components/states';
 import type { StatusChange } from '../../live/changes';
 import { useLive } from '../../live/live';
 import { splitKey } from '../../operate/target';
