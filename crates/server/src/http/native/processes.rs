@@ -25,7 +25,7 @@ fn view<'a>(row: &Row<'a>) -> ProcessView<'a> {
         agent_id: host.agent_id.map(|id| id.as_str().into()),
         labels: row.labels(),
         definition: row.definition_id().0,
-        flag: flag_word(row.flag()).into(),
+        flag: row.flag().as_str().into(),
         state: row.process_state().as_str().into(),
         was: row.was().map(|was| was.as_str().into()),
         next_at: next_at(row),
@@ -46,14 +46,6 @@ fn view<'a>(row: &Row<'a>) -> ProcessView<'a> {
         fd: row.fd(),
         disk: row.disk(),
         net: row.net(),
-    }
-}
-
-pub(crate) fn flag_word(flag: model::Flag) -> &'static str {
-    match flag {
-        model::Flag::Unregistered => "unregistered",
-        model::Flag::Running => "running",
-        model::Flag::Stopped => "stopped",
     }
 }
 

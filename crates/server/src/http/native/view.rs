@@ -17,7 +17,7 @@ use super::processes::pid;
 use super::refusals::Refusals;
 use super::request::QueryParams;
 use super::response::{fit, ok};
-use super::selection::{env_word, parse_env, parse_ip};
+use super::selection::{parse_env, parse_ip};
 use crate::http::HttpState;
 use crate::http::selection::searches;
 
@@ -151,14 +151,6 @@ fn parse_status(text: &str) -> Result<ProcessStatus, Invalid> {
     }
 }
 
-pub(crate) fn status_word(status: ProcessStatus) -> &'static str {
-    match status {
-        ProcessStatus::Running => "running",
-        ProcessStatus::Terminated => "stopped",
-        ProcessStatus::Unregistered => UNREGISTERED,
-    }
-}
-
 fn parse_order(text: &str) -> Result<SortOrder, Invalid> {
     let (name, descending) = match text.strip_prefix('-') {
         Some(name) => (name, true),
@@ -190,7 +182,7 @@ fn process<'a>(row: &ViewRow<'a>) -> ViewProcess<'a> {
         business: row.business.id.0,
         expression: row.expression(),
         name: row.program.bk_process_name.as_str().into(),
-        env: env_word(row.set.env).into(),
+        env: row.set.env.as_str().into(),
         set: named(row.set.id.0, &row.set.name),
         module: named(row.module.id.0, &row.module.name),
         service: named(row.process.service.0, row.service_name),
@@ -200,7 +192,7 @@ fn process<'a>(row: &ViewRow<'a>) -> ViewProcess<'a> {
         cloud_name: row.cloud_name.map(Into::into),
         process_template: row.process.process_template,
         service_template: row.module.service_template,
-        status: status_word(row.status()).into(),
+        status: row.status().as_str().into(),
         managed: row.is_auto(),
         vanished: row.process.vanished,
         priority: row.program.priority,
@@ -221,7 +213,7 @@ fn instance(instance: Instance<'_>) -> InstanceView<'_> {
         process: row.name().to_string(),
         local_inst_id: instance.local_inst_id,
         inst_id: instance.inst_id,
-        status: status_word(instance.status()).into(),
+        status: instance.status().as_str().into(),
         state: row.process_state().as_str().into(),
         was: row.was().map(|was| was.as_str().into()),
         restart_needed: row.restart_needed(),
