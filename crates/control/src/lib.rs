@@ -44,7 +44,10 @@ pub use enrol::{Certificate, Enrolment, Issued};
 pub use error::{ControlError, CredentialFault};
 pub use events::{EventFilter, EventView, Events};
 pub use jobs::{JobView, Jobs, NewJob, solutions};
-pub use operations::{Operate, OperateSpec, Operations, TargetView, TaskView};
+pub use operations::{
+    BlockReason, BlockedProcesses, Operate, OperateMatching, OperateSpec, OperationPlan, Operations,
+    TargetView, TaskView, blocked, blocked_in_view,
+};
 pub use registry::{Groups, Mode, ProcessNames, Registration, Registry, Statuses};
 pub use replicas::{ReplicaView, Replicas};
 pub use sessions::{

@@ -179,9 +179,10 @@ impl From<ControlError> for Refusal {
             ControlError::JoinTokenRefused(_) => Fixed(ARGUMENT_MISSING),
             ControlError::NoSuchTask(_) => Fixed(NO_SUCH_ENDPOINT),
             ControlError::NotFound(_) => NotFound,
-            ControlError::Conflict(_) | ControlError::HostInUse(_) | ControlError::Declined(_) => {
-                Conflict
-            }
+            ControlError::Conflict(_)
+            | ControlError::CountChanged { .. }
+            | ControlError::HostInUse(_)
+            | ControlError::Declined(_) => Conflict,
             ControlError::TooFast { .. } | ControlError::TooManyTries { .. } => Fixed(TOO_FAST),
             ControlError::Busy(_) | ControlError::Away(_) => Fixed(UNAVAILABLE),
             ControlError::Unavailable(cause) => {

@@ -10,6 +10,7 @@ mod drain;
 mod error;
 mod events;
 mod explain;
+mod filter;
 mod grants;
 mod groups;
 mod held;
@@ -49,7 +50,9 @@ pub(crate) use request::is_json_or_empty;
 pub(crate) fn routes() -> OpenApiRouter<HttpState> {
     OpenApiRouter::default()
         .routes(routes!(processes::list))
+        .routes(routes!(processes::facets))
         .routes(routes!(view::list))
+        .routes(routes!(view::facets))
         .routes(routes!(
             processes::show,
             register::register,
@@ -63,6 +66,7 @@ pub(crate) fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(tasks::show))
         .routes(routes!(businesses::list))
         .routes(routes!(businesses::refresh))
+        .routes(routes!(businesses::tree))
         .routes(routes!(topology::show, topology::import, topology::remove))
         .routes(routes!(explain::explain))
         .routes(routes!(templates::list, templates::create))

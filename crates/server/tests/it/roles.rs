@@ -104,6 +104,9 @@ impl Operation {
             | "show_job"
             | "list_names"
             | "list_processes"
+            | "count_processes"
+            | "count_view"
+            | "show_tree"
             | "list_view"
             | "show_process"
             | "list_tasks"
@@ -184,6 +187,8 @@ impl Operation {
         match self.name() {
             "list_groups" => path + "?host=10.0.0.2",
             "list_view" => path + "?business=2",
+            "count_processes" => path + "?by=state",
+            "count_view" => path + "?business=2&by=status",
             "config_template_list" | "access_overview" => path + "?bk_biz_id=2",
             _ => path,
         }
