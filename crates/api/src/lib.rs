@@ -69,5 +69,8 @@ pub use template::{
 pub use token::{CreatedToken, TokenBody, TokenList, TokenRow};
 pub use topology::{BusinessList, BusinessView, ChangeCounts, Difference, LeftOutRow};
 pub use view::{InstanceView, NamedId, TemplateOf, ViewList, ViewProcess};
-pub use watch::{AgentChange, JobProgress, Lagged, StatusChange, TaskProgress};
+pub use watch::{
+    AgentChange, FleetSummary, JobProgress, Lagged, RegistrationChange, StatusChange, TaskProgress,
+    TemplateChange, TopologyChange,
+};
 pub use webhook::{CreatedWebhook, WebhookBody, WebhookList, WebhookRow, WebhookTest};

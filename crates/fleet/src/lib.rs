@@ -21,6 +21,7 @@ mod names;
 mod query;
 mod row;
 mod shards;
+mod summary;
 pub mod view;
 
 pub use definitions::Definition;
@@ -28,6 +29,7 @@ pub use deltas::{StatusesRead, WrittenStatuses};
 pub use hosts::{AgentInfo, HostView, Link};
 pub use query::{Filter, MAX_ORDER_KEYS, OrderKey, Page, RowOrder};
 pub use row::Row;
+pub use summary::ProcessCounts;
 
 use columns::Columns;
 use definitions::Definitions;

@@ -182,7 +182,7 @@ impl Fleet {
         ids.iter().filter(matches).collect()
     }
 
-    fn ids_of_namespaces(&self, namespaces: &[Namespace]) -> RoaringBitmap {
+    pub(crate) fn ids_of_namespaces(&self, namespaces: &[Namespace]) -> RoaringBitmap {
         let bitmaps = namespaces
             .iter()
             .filter_map(|namespace| self.names.processes_in(namespace));
