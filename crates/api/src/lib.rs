@@ -77,5 +77,8 @@ pub use topology::{BusinessList, BusinessView, ChangeCounts, Difference, LeftOut
 pub use view::{
     BusinessTree, InstanceView, NamedId, TemplateOf, TreeModule, TreeSet, ViewList, ViewProcess,
 };
-pub use watch::{AgentChange, JobProgress, Lagged, StatusChange, TaskProgress};
+pub use watch::{
+    AgentChange, FleetSummary, JobProgress, Lagged, RegistrationChange, StatusChange, TaskProgress,
+    TemplateChange, TopologyChange,
+};
 pub use webhook::{CreatedWebhook, WebhookBody, WebhookList, WebhookRow, WebhookTest};

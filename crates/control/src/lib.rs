@@ -45,10 +45,10 @@ pub use error::{ControlError, CredentialFault};
 pub use events::{EventFilter, EventView, Events};
 pub use jobs::{JobView, Jobs, NewJob, solutions};
 pub use operations::{
-    BlockReason, BlockedProcesses, Operate, OperateMatching, OperateSpec, OperationPlan, Operations,
-    TargetView, TaskView, blocked, blocked_in_view,
+    BlockReason, BlockedProcesses, Operate, OperateMatching, OperateSpec, OperationPlan,
+    Operations, TargetView, TaskView, blocked, blocked_in_view,
 };
-pub use registry::{Groups, Mode, ProcessNames, Registration, Registry, Statuses};
+pub use registry::{Groups, Mode, ProcessNames, Registration, Registry, Statuses, Summary};
 pub use replicas::{ReplicaView, Replicas};
 pub use sessions::{
     AnswerStream, Comparison, DesiredState, FileOnHost, HeldView, LogsOf, Refused, Session,
@@ -58,7 +58,9 @@ pub use templates::{NewTemplate, PreviewOf, TemplateView, Templates};
 pub use topology::{
     Apply, BusinessSummary, ChangeCounts, Difference, Overview, Selected, Topology, TopologySource,
 };
-pub use watch::{ChangeEvent, Figures};
+pub use watch::{
+    Change, ChangeEvent, ChangeId, ChangeKey, ChangeReader, Figures, Missed, Registered,
+};
 pub use webhooks::{Deliveries, MAX_WEBHOOKS, WebhookHealth, Webhooks};
 
 use std::sync::Arc;

@@ -89,7 +89,7 @@ impl Fleet {
         }
     }
 
-    fn ids_of_namespaces(&self, namespaces: &[Namespace]) -> RoaringBitmap {
+    pub(crate) fn ids_of_namespaces(&self, namespaces: &[Namespace]) -> RoaringBitmap {
         let bitmaps = namespaces
             .iter()
             .filter_map(|namespace| self.names.processes_in(namespace));

@@ -24,6 +24,7 @@ mod query;
 mod row;
 mod scan;
 mod shards;
+mod summary;
 pub mod view;
 
 pub use definitions::Definition;
@@ -33,6 +34,7 @@ pub use filter::Filter;
 pub use hosts::{AgentInfo, HostView, Link};
 pub use query::{MAX_ORDER_KEYS, OrderKey, Page, RowOrder};
 pub use row::Row;
+pub use summary::ProcessCounts;
 
 use columns::Columns;
 use definitions::Definitions;

@@ -28,6 +28,7 @@ mod replicas;
 mod request;
 mod response;
 mod selection;
+mod summary;
 mod targets;
 mod tasks;
 mod templates;
@@ -112,6 +113,7 @@ pub(crate) fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(audit::list))
         .routes(routes!(audit::export))
         .routes(routes!(watch::watch))
+        .routes(routes!(summary::summary))
         .routes(routes!(events::list))
         .routes(routes!(webhooks::list, webhooks::create))
         .routes(routes!(webhooks::delete))

@@ -112,6 +112,7 @@ impl Operation {
             | "list_tasks"
             | "show_task"
             | "watch"
+            | "summary"
             | "list_replicas" => Needs::View,
             "operate_proc"
             | "operate_proc_v2"

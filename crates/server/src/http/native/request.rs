@@ -9,6 +9,7 @@ use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::header;
 use axum::http::request::Parts;
 use model::selector::{LabelSelector, NamePattern};
+use model::topology::{BusinessId, namespace_of};
 use model::{FullName, Host, Invalid, Namespace};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -188,6 +189,17 @@ impl QueryParams {
 
     pub(crate) fn namespaces(&self) -> Result<Option<Vec<Namespace>>, Invalid> {
         self.list("namespace", Namespace::parse)
+    }
+
+    /// The namespaces of businesses.
+    pub(crate) fn businesses(&self) -> Result<Option<Vec<Namespace>>, Invalid> {
+        self.list("business", |text| match text.parse() {
+            Ok(id) => Ok(namespace_of(BusinessId(id))),
+            Err(_) => Err(Invalid::new(
+                "business",
+                format!("must be the id of a business, not {text:?}"),
+            )),
+        })
     }
 
     pub(crate) fn hosts(&self) -> Result<Option<Vec<Host>>, Invalid> {

@@ -84,7 +84,9 @@ async fn scripts_are_compressed_and_kept_and_missing_ones_are_errors() {
 #[tokio::test]
 async fn a_link_logs_a_browser_in_once() {
     let rig = Rig::new().await;
-    let (status, made) = rig.native("POST", "/login/code", json!({"user": "admin"})).await;
+    let (status, made) = rig
+        .native("POST", "/login/code", json!({"user": "admin"}))
+        .await;
     assert_eq!(status, 201, "{made}");
     let code = made["code"].as_str().unwrap();
     assert_eq!(made["path"], format!("/ui/login#code={code}"));
@@ -108,7 +110,9 @@ async fn a_link_logs_a_browser_in_once() {
         .await;
     assert_eq!(again.status, 401);
     // A page of another origin cannot log its visitor in.
-    let (_, made) = rig.native("POST", "/login/code", json!({"user": "admin"})).await;
+    let (_, made) = rig
+        .native("POST", "/login/code", json!({"user": "admin"}))
+        .await;
     let body = json!({"code": made["code"]}).to_string();
     let foreign = [("Origin", "http://evil.test")];
     let refused = rig
