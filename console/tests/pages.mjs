@@ -40,7 +40,7 @@ await flow(async browser => {
       await step(`${name} (${view.language}, ${view.theme}, ${view.width})`, async () => {
         await go(page, path);
         await page.waitForSelector(ready);
-        await page.waitForLoadState('networkidle').catch(() => {});
+        await page.waitForFunction(() => !document.querySelector('[aria-busy=true], .skeleton, .skeleton-wait'));
         await axeClean(page, name);
         await fitsWidth(page, name);
       });

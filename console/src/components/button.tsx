@@ -18,7 +18,7 @@ interface ButtonProps {
   popup?: 'menu' | 'dialog' | 'listbox';
   title?: string;
   busy?: boolean;
-  ref?: Ref<HTMLButtonElement>;
+  buttonRef?: Ref<HTMLButtonElement>;
   class?: string;
   autofocus?: boolean;
 }
@@ -35,7 +35,7 @@ export function Button(props: ButtonProps) {
       aria-expanded={props.expanded}
       aria-haspopup={props.popup}
       title={blocked ?? props.title ?? props.label}
-      ref={props.ref}
+      ref={props.buttonRef}
       autofocus={props.autofocus}
       onClick={event => {
         if (blocked || busy) {

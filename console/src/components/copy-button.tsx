@@ -35,7 +35,13 @@ export function CopyButton({ text, children, label }: CopyButtonProps) {
     if (copied) setTimeout(() => setDone(false), 1500);
   };
   return (
-    <Button size="small" kind="quiet" icon={done ? 'check' : 'copy'} label={label ?? t().copy} onClick={copy}>
+    <Button
+      size="small"
+      kind="quiet"
+      icon={done ? 'check' : 'copy'}
+      {...(children ? {} : { label: label ?? t().copy })}
+      onClick={copy}
+    >
       {children && (done ? t().copied : children)}
     </Button>
   );

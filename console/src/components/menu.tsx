@@ -77,7 +77,7 @@ export function Menu({ items, children, icon, label, kind = 'plain', size, side 
   return (
     <div class={`menu ${extra ?? ''}`} ref={root} onKeyDown={open ? keys : undefined}>
       <Button
-        ref={button}
+        buttonRef={button}
         kind={kind}
         {...(size ? { size } : {})}
         {...(icon ? { icon } : {})}

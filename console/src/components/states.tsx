@@ -13,13 +13,15 @@ interface EmptyProps {
   title: string;
   children?: ComponentChildren;
   action?: ComponentChildren;
+  /** It is all that the page shows. */
+  whole?: boolean;
 }
 
-export function Empty({ icon = 'search', title, children, action }: EmptyProps) {
+export function Empty({ icon = 'search', title, children, action, whole }: EmptyProps) {
   return (
     <div class="placeholder">
       <Icon name={icon} size={28} />
-      <p class="placeholder-title">{title}</p>
+      {whole ? <h1 class="placeholder-title">{title}</h1> : <p class="placeholder-title">{title}</p>}
       {children && <div class="placeholder-text">{children}</div>}
       {action && <div class="line">{action}</div>}
     </div>

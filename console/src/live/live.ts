@@ -1,6 +1,7 @@
 /** The live stream as a tab sees it: a state to show, and changes of what the tab shows. */
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
+import { loginOpen } from '../api/session';
 import { type Change, type Interest, matcher, Pending } from './changes';
 import { ALIVE_EVERY_MS, TAB_EVERY_MS, type ToTab, type ToWorker } from './protocol';
 import type { LiveState, LiveStream } from './stream';
@@ -35,8 +36,10 @@ export function startLive() {
 export const reconnectNow = () => tellWorker?.({ type: 'again' });
 
 function heard(message: ToTab) {
-  if (message.type === 'state') live.state.value = message.state;
-  else if (message.type === 'missed') live.epoch.value++;
+  if (message.type === 'state') {
+    live.state.value = message.state;
+    if (message.state === 'signed-out') loginOpen.value = true;
+  } else if (message.type === 'missed') live.epoch.value++;
   else for (const one of subscriptions) deliver(one, message.changes);
 }
 

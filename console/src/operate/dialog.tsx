@@ -1,5 +1,5 @@
 /** The confirmation with its blast radius: what will be touched, what it runs, what will not change, and in which steps. */
-import { useEffect, useId, useState } from 'preact/hooks';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { ApiError } from '../api/errors';
 import type { OperateOptions, Operation } from '../api/types';
 import { Button } from '../components/button';
@@ -91,7 +91,9 @@ export default function OperateDialog({ op, target, onDone, onClose }: OperateDi
       onClose={onClose}
       footer={
         <>
-          <Button onClick={onClose}>{common().cancel}</Button>
+          <Button autofocus onClick={onClose}>
+            {common().cancel}
+          </Button>
           <Button kind={dangerous ? 'danger' : 'primary'} busy={busy} blocked={blocked} onClick={run}>
             {only ? opWord(op) : `${opWord(op)} ${count(number)}`}
           </Button>
@@ -267,6 +269,8 @@ function TypeNumber({
 }) {
   const words = t();
   const id = useId();
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => field.current?.focus(), []);
   return (
     <div class="field plan-type">
       <label for={id}>
@@ -274,6 +278,7 @@ function TypeNumber({
       </label>
       <input
         id={id}
+        ref={field}
         class="input"
         inputMode="numeric"
         autocomplete="off"

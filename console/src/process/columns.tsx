@@ -4,6 +4,7 @@ import { StateBadge } from '../components/state-badge';
 import { Ago, Since } from '../components/time';
 import { t as common } from '../i18n/common';
 import { count, decimal } from '../i18n/format';
+import { plainMessage } from '../logs/ansi';
 import type { Column } from '../table/table';
 import { paths } from '../url/paths';
 import { exitWords } from './exit';
@@ -17,7 +18,7 @@ export function processColumns(): Column<Process>[] {
     {
       key: 'state',
       title: titles.state,
-      width: 112,
+      width: 100,
       rank: 0,
       sort: 'state',
       cell: row => <StateBadge state={row.state} was={row.was} />,
@@ -25,7 +26,7 @@ export function processColumns(): Column<Process>[] {
     {
       key: 'process',
       title: titles.process,
-      width: 150,
+      width: 130,
       grow: 3,
       rank: 0,
       sort: 'name',
@@ -39,7 +40,7 @@ export function processColumns(): Column<Process>[] {
     {
       key: 'host',
       title: titles.host,
-      width: 116,
+      width: 108,
       grow: 2,
       rank: 1,
       sort: 'host',
@@ -129,7 +130,7 @@ export function processColumns(): Column<Process>[] {
       width: 160,
       grow: 5,
       rank: 2,
-      cell: row => <span title={row.message}>{row.message}</span>,
+      cell: row => <span title={plainMessage(row.message)}>{plainMessage(row.message)}</span>,
     },
     {
       key: 'labels',

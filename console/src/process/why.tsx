@@ -11,6 +11,7 @@ import { toneOf } from '../components/state-badge';
 import { ErrorBox, Loaded, Skeleton } from '../components/states';
 import { Ago, Since } from '../components/time';
 import { useLive } from '../live/live';
+import { plainMessage } from '../logs/ansi';
 import { AnsiLines } from '../logs/ansi-lines';
 import { paths } from '../url/paths';
 import { exitWords } from './exit';
@@ -29,7 +30,7 @@ export function WhySentence({ process, host, row }: WhyProps) {
   const text = answer.data?.text || row.message || exitWords(row.last_exit) || t().noWhy;
   return (
     <div class={`why why-${toneOf(row.state)}`}>
-      <p class="why-text">{text}</p>
+      <p class="why-text">{plainMessage(text)}</p>
       {answer.data && answer.data.since > 0 && (
         <p class="muted">
           {t().forTime} <Since at={answer.data.since} long />
@@ -53,7 +54,7 @@ export function LastOutput({ process, host, row, lines = 20 }: WhyProps & { line
   return (
     <section class="stack-tight">
       <div class="line">
-        <h3 class="grow">{ended ? t().lastOutputEnded : t().lastOutput}</h3>
+        <h2 class="minor grow">{ended ? t().lastOutputEnded : t().lastOutput}</h2>
         <a href={paths.instance(process, host, { tab: 'logs' })}>{t().allLogs}</a>
       </div>
       <Loaded {...answer}>
@@ -112,7 +113,7 @@ export function TimelineList({ process, host, limit = 50 }: { process?: string; 
             </span>
             <div class="grow">
               <p class="timeline-text">
-                {entry.text}
+                {plainMessage(entry.text)}
                 {entry.task_id && (
                   <>
                     {' '}

@@ -4,7 +4,12 @@ import { paths } from '../url/paths';
 
 export function NotFound() {
   return (
-    <Empty icon="search" title={t().errors.notFound} action={<a href={paths.overview()}>{t().errors.toOverview}</a>}>
+    <Empty
+      whole
+      icon="search"
+      title={t().errors.notFound}
+      action={<a href={paths.overview()}>{t().errors.toOverview}</a>}
+    >
       <code>{location.pathname}</code>
     </Empty>
   );

@@ -15,7 +15,7 @@ export interface NavPage {
 }
 
 export const NAV: NavPage[] = [
-  { key: 'overview', icon: 'overview', href: paths.overview, letter: 'o', owns: /^\/ui\/?$/ },
+  { key: 'overview', icon: 'overview', href: paths.overview, letter: 'g', owns: /^\/ui\/?$/ },
   { key: 'processes', icon: 'processes', href: paths.processes, letter: 'p', owns: /^\/ui\/(processes|p\/)/ },
   { key: 'hosts', icon: 'hosts', href: paths.hosts, letter: 'h', owns: /^\/ui\/hosts/ },
 ];

@@ -26,7 +26,11 @@ export function Shell({ children }: { children: ComponentChildren }) {
   const words = t();
   const pages = NAV.filter(page => !page.needs || may(page.needs));
 
-  useEffect(() => setNavOpen(false), [path]);
+  useEffect(() => {
+    setNavOpen(false);
+    // The link that led here may be gone; the keyboard goes on at the content.
+    if (document.activeElement === document.body) document.getElementById('content')?.focus({ preventScroll: true });
+  }, [path]);
 
   useKeys(words.keysEverywhere, {
     ...Object.fromEntries(
@@ -67,6 +71,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
         <button
           type="button"
           class="find"
+          aria-label={words.findAnything}
           onClick={() => {
             paletteOpen.value = true;
           }}

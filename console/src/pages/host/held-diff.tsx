@@ -67,7 +67,7 @@ export function HeldDiff({ host, connected }: { host: string; connected: boolean
             )}
             {held.foreign.length > 0 && (
               <section class="stack-tight">
-                <h3>{words.foreign}</h3>
+                <h2 class="minor">{words.foreign}</h2>
                 <ul>
                   {held.foreign.map(one => (
                     <li key={one.process}>

@@ -19,6 +19,7 @@ import { ActionBar } from '../../process/action-bar';
 import { processColumns } from '../../process/columns';
 import { useProcessRows } from '../../process/use-rows';
 import { TimelineList } from '../../process/why';
+import { useTitle } from '../../shell/title';
 import { NOTHING, type Selection } from '../../table/selection';
 import { Table } from '../../table/table';
 import { choice, codec, segment, text } from '../../url/codec';
@@ -37,10 +38,11 @@ export default function HostPage() {
   const [{ tab, sort }, set] = useUrlState(pageState);
   const answer = useData(host, signal => get<Host>(`/hosts/${segment(host)}`, {}, signal));
   const words = t();
+  useTitle(host);
   useLive({ kinds: ['agent'], subjects: [host] }, answer.reload);
   if (answer.error instanceof ApiError && answer.error.status === 404)
     return (
-      <Empty icon="hosts" title={words.unknown} action={<a href={paths.hosts()}>{words.hosts}</a>}>
+      <Empty whole icon="hosts" title={words.unknown} action={<a href={paths.hosts()}>{words.hosts}</a>}>
         {words.unknownText}
       </Empty>
     );

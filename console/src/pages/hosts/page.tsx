@@ -12,6 +12,7 @@ import { count } from '../../i18n/format';
 import { language } from '../../i18n/i18n';
 import { useKeys } from '../../keys/keys';
 import { useLive } from '../../live/live';
+import { useTitle } from '../../shell/title';
 import { ColumnsMenu } from '../../table/columns-menu';
 import { Table } from '../../table/table';
 import { useRows } from '../../table/use-rows';
@@ -47,6 +48,7 @@ export default function HostsPage() {
   const timer = useRef<ReturnType<typeof setTimeout>>();
   const field = useRef<HTMLInputElement>(null);
   const words = t();
+  useTitle(words.title);
   const columns = useMemo(hostColumns, [language.value]);
   const query = {
     q: state.q,

@@ -33,7 +33,7 @@ function Figure({ title, values, write }: { title: string; values: (number | nul
   return (
     <section class="card card-body stack-tight">
       <div class="line">
-        <h3 class="grow">{title}</h3>
+        <h2 class="minor grow">{title}</h2>
         <span class="muted">{words}</span>
       </div>
       <Sparkline values={values} label={`${title}: ${words}`} height={60} />

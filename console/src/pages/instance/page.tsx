@@ -16,6 +16,7 @@ import { ProcessFacts } from '../../process/facts';
 import { SpecView } from '../../process/spec';
 import { t as words } from '../../process/strings';
 import { LastOutput, TimelineList, WhySentence } from '../../process/why';
+import { useTitle } from '../../shell/title';
 import { choice, codec } from '../../url/codec';
 import { paths } from '../../url/paths';
 import { useUrlState } from '../../url/state';
@@ -32,6 +33,7 @@ export default function InstancePage() {
   const host = params.host ?? '';
   const [{ tab }] = useUrlState(pageState);
   const key = `${process}@${host}`;
+  useTitle(key);
   const answer = useData(key, signal => processes({ process: [process], host: [host] }, { limit: 1 }, signal));
   useLive({ kinds: ['status'], subjects: [key] }, changes => {
     const last = changes[changes.length - 1] as StatusChange | undefined;
@@ -53,7 +55,12 @@ export default function InstancePage() {
           const row = page.processes[0];
           if (!row)
             return (
-              <Empty icon="processes" title={t().notHere} action={<a href={paths.process(process)}>{t().allHosts}</a>}>
+              <Empty
+                whole
+                icon="processes"
+                title={t().notHere}
+                action={<a href={paths.process(process)}>{t().allHosts}</a>}
+              >
                 {t().notHereText}
               </Empty>
             );
@@ -94,7 +101,7 @@ function WhyTab({ process, host, row }: { process: string; host: string; row: Pr
       <WhySentence process={process} host={host} row={row} />
       <div class="instance-columns">
         <section class="stack-tight">
-          <h3>{words().timeline}</h3>
+          <h2 class="minor">{words().timeline}</h2>
           <TimelineList process={process} host={host} />
         </section>
         <div class="stack">

@@ -3,11 +3,13 @@ import { Icon } from '../../components/icon';
 import { language, setLanguage } from '../../i18n/i18n';
 import { LoginForm } from '../../shell/login-form';
 import { t } from '../../shell/strings';
+import { useTitle } from '../../shell/title';
 import { safeNext } from './next';
 import './login.css';
 
 export default function LoginPage() {
   const { query, route } = useLocation();
+  useTitle(t().login.title);
   return (
     <main class="login">
       <div class="login-card">

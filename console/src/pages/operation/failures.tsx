@@ -5,6 +5,7 @@ import { CopyButton } from '../../components/copy-button';
 import { errorText } from '../../components/states';
 import { toast } from '../../components/toast';
 import { count } from '../../i18n/format';
+import { plainMessage } from '../../logs/ansi';
 import { paths } from '../../url/paths';
 import type { SetState } from '../../url/state';
 import type { OperationState } from './page';
@@ -42,8 +43,8 @@ export function Failures({ groups, state, set, source, over }: FailuresProps) {
             <li key={`${code} ${group.reason}`} class={`failure ${chosen ? 'is-chosen' : ''}`}>
               <span class="failure-count">{count(group.count)}</span>
               <span class="grow failure-text">
-                {group.reason} <span class="muted nowrap">{words.code(group.code)}</span>
-                <span class="muted failure-hosts"> {group.hosts.join(', ')}</span>
+                {plainMessage(group.reason)} <span class="muted nowrap">{words.code(group.code)}</span>
+                <span class="muted failure-hosts"> · {group.hosts.join(', ')}</span>
               </span>
               <Button
                 size="small"

@@ -16,6 +16,7 @@ import { opWord } from '../../i18n/common';
 import { count, decimal, duration } from '../../i18n/format';
 import { language } from '../../i18n/i18n';
 import { useLive } from '../../live/live';
+import { useTitle } from '../../shell/title';
 import { Table } from '../../table/table';
 import { useRows } from '../../table/use-rows';
 import { codec, text } from '../../url/codec';
@@ -59,7 +60,7 @@ export default function OperationPage({ kind }: { kind: 'task' | 'job' }) {
   const answer = useData(`${kind} ${id}`, signal => source.load(signal));
   if (answer.error instanceof ApiError && answer.error.status === 404)
     return (
-      <Empty icon="operations" title={t().unknown}>
+      <Empty whole icon="operations" title={t().unknown}>
         {t().unknownText}
       </Empty>
     );
@@ -84,6 +85,7 @@ interface ShownProps {
 function Shown({ source, operation, patch, reload }: ShownProps) {
   const [state, set] = useUrlState(operationState);
   const words = t();
+  useTitle(`${operation.op ? opWord(operation.op) : words.operations} ${count(operation.counts.total)}`);
   const filter = { status: state.status, code: state.code, reason: state.reason, q: state.q };
   const rows = useRows<ResultRow>(
     JSON.stringify([source.kind, source.id, filter]),

@@ -2,6 +2,7 @@
 import { call, get, post, type Query } from '../../api/client';
 import type { FailureGroup, JobRow, JobTask, Target, TaskDetail } from '../../api/types';
 import type { Change } from '../../live/changes';
+import { plainMessage, withEscapes } from '../../logs/ansi';
 import { segment } from '../../url/codec';
 
 export interface Counts {
@@ -134,9 +135,9 @@ export function readTarget(target: Target): ResultRow {
     host: target.host,
     op: target.op,
     code: target.code,
-    message: target.message || target.warning || '',
+    message: plainMessage(target.message || target.warning || ''),
     command: target.command ?? '',
-    output: target.output ?? '',
+    output: withEscapes(target.output ?? ''),
     exit: { code: target.exit_code ?? null, signal: target.exit_signal ?? null },
     tookMs: target.took_ms ?? target.duration_ms ?? null,
     solutions: [],
@@ -226,9 +227,9 @@ function readJobTask(task: JobTask, action: string): ResultRow {
     host: task.host,
     op: action,
     code: task.code,
-    message: task.reason,
+    message: plainMessage(task.reason),
     command: task.command,
-    output: task.output,
+    output: withEscapes(task.output),
     exit: { code: null, signal: null },
     tookMs: task.ended_at > 0 && task.started_at > 0 ? task.ended_at - task.started_at : null,
     solutions: task.solutions,

@@ -12,6 +12,8 @@ import { Ago } from '../../components/time';
 import { opWord } from '../../i18n/common';
 import { count } from '../../i18n/format';
 import { useLive } from '../../live/live';
+import { plainMessage } from '../../logs/ansi';
+import { useTitle } from '../../shell/title';
 import { paths } from '../../url/paths';
 import { FirstSteps } from './first-steps';
 import { Groups } from './groups';
@@ -21,6 +23,7 @@ import { t } from './strings';
 const LATEST = 20;
 
 export default function OverviewPage() {
+  useTitle(t().title);
   const summary = useData('summary', loadSummary);
   useLive({ kinds: ['summary'] }, changes => {
     const last = changes[changes.length - 1];
@@ -158,8 +161,8 @@ function EventList({ events }: { events: EventRow[] }) {
           <span class="latest-when muted">
             <Ago at={event.at} />
           </span>
-          <span class="latest-text ellipsis" title={event.reason}>
-            {event.reason}
+          <span class="latest-text ellipsis" title={plainMessage(event.reason)}>
+            {plainMessage(event.reason)}
           </span>
         </li>
       ))}

@@ -23,6 +23,7 @@ import { processColumns } from '../../process/columns';
 import { SpecView } from '../../process/spec';
 import { useProcessRows } from '../../process/use-rows';
 import { TimelineList } from '../../process/why';
+import { useTitle } from '../../shell/title';
 import { NOTHING, type Selection } from '../../table/selection';
 import { Table } from '../../table/table';
 import { choice, codec, text } from '../../url/codec';
@@ -43,6 +44,7 @@ export default function ProcessPage() {
   const filter = useMemo((): ProcessFilter => ({ namespace: [namespace], name: [name] }), [process]);
   const detail = useData(process, signal => loadProcess(process, { limit: 1 }, signal));
   const words = t();
+  useTitle(process);
   useLive({ kinds: ['registration'], prefix: `${process}@` }, detail.reload);
 
   return (

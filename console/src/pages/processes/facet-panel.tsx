@@ -51,7 +51,7 @@ export function FacetPanel({ data, state, set }: FacetPanelProps) {
             : facet.values;
         return (
           <section key={dimension} class="facet">
-            <h3>{words.dims[dimension]}</h3>
+            <h2 class="minor">{words.dims[dimension]}</h2>
             <ul>
               {values.slice(0, 12).map(one => {
                 const value = String(one.value);

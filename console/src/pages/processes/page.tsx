@@ -14,6 +14,7 @@ import { processKey } from '../../operate/target';
 import { ActionBar } from '../../process/action-bar';
 import { processColumns } from '../../process/columns';
 import { useProcessRows } from '../../process/use-rows';
+import { useTitle } from '../../shell/title';
 import { ColumnsMenu } from '../../table/columns-menu';
 import type { Rows } from '../../table/rows';
 import { NOTHING, type Selection } from '../../table/selection';
@@ -35,6 +36,7 @@ export default function ProcessesPage() {
   const [selection, setSelection] = useState<Selection>(NOTHING);
   const [panel, setPanel] = useState(false);
   const words = t();
+  useTitle(words.title);
   const filter = useMemo(() => toFilter(state), [JSON.stringify(toFilter(state))]);
   const columns = useMemo(processColumns, [language.value]);
 
@@ -55,6 +57,10 @@ export default function ProcessesPage() {
       <div class="processes-head">
         <h1>{words.title}</h1>
         {total !== null && <span class="muted processes-count">{count(total)}</span>}
+        {/* Every few seconds, not each change. */}
+        <span class="visually-hidden" role="status">
+          {facetData.data && common().table.rows(facetData.data.count, count(facetData.data.count))}
+        </span>
         {moved > 0 && (
           <Button
             size="small"
