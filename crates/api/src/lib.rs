@@ -52,11 +52,17 @@ pub use job::{
     JobTaskView, JobView, RetryBody,
 };
 pub use log::LogPiece;
-pub use login::{LoggedIn, LoginBody, WhoAmI, WhoAmIApp, WhoAmIUser};
-pub use operate::{OperateBody, Operated, OperationsBody};
+pub use login::{
+    LoggedIn, LoginBody, LoginCodeBody, LoginCodeCreated, WhoAmI, WhoAmIApp, WhoAmIUser,
+};
+pub use operate::{
+    BlockedGroup, CommandCount, OperateBody, Operated, OperationPlanView, OperationsBody,
+    SampleProcess, ValueCount,
+};
 pub use process::{
-    DefinitionView, HealthView, HostResult, HostsBody, LastExitView, NameList, ProcessDetail,
-    ProcessPage, ProcessView, RegisterBody, Results, SpecBody,
+    DefinitionView, FacetList, FacetValueView, FacetView, HealthView, HostResult, HostsBody,
+    LastExitView, NameList, ProcessDetail, ProcessPage, ProcessView, RegisterBody, Results,
+    SpecBody,
 };
 pub use replica::{Draining, ReplicaList, ReplicaRow};
 pub use rows::Rows;
@@ -68,6 +74,11 @@ pub use template::{
 };
 pub use token::{CreatedToken, TokenBody, TokenList, TokenRow};
 pub use topology::{BusinessList, BusinessView, ChangeCounts, Difference, LeftOutRow};
-pub use view::{InstanceView, NamedId, TemplateOf, ViewList, ViewProcess};
-pub use watch::{AgentChange, JobProgress, Lagged, StatusChange, TaskProgress};
+pub use view::{
+    BusinessTree, InstanceView, NamedId, TemplateOf, TreeModule, TreeSet, ViewList, ViewProcess,
+};
+pub use watch::{
+    AgentChange, FleetSummary, JobProgress, Lagged, RegistrationChange, StatusChange, TaskProgress,
+    TemplateChange, TopologyChange,
+};
 pub use webhook::{CreatedWebhook, WebhookBody, WebhookList, WebhookRow, WebhookTest};

@@ -36,6 +36,11 @@ pub enum ControlError {
     /// It exists already.
     #[error("{0}")]
     Conflict(String),
+    /// A filter matches another number of processes than the caller expects; nothing was done.
+    #[error(
+        "expect_count: the filter matches {count} processes now, not {expected}; nothing was done"
+    )]
+    CountChanged { expected: u64, count: u64 },
     /// The host has another agent: an operator can replace it, or it expires.
     #[error("{0}")]
     HostInUse(String),
@@ -100,6 +105,8 @@ pub enum CredentialFault {
     NoUser,
     #[error("the user is unknown or the password is wrong")]
     Password,
+    #[error("the login link was used already, or it is too old: `muster console` makes another")]
+    Code,
 }
 
 impl CredentialFault {

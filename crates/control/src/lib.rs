@@ -37,15 +37,18 @@ mod webhooks;
 
 pub use access::{
     Access, AuditFilter, AuditLines, Credentials, FirstKeys, Identity, IdentityLogin, IdentityUser,
-    MissingArea, MissingRole, NewJoinToken, RevokedGrants, Subject,
+    LoginCode, MissingArea, MissingRole, NewJoinToken, RevokedGrants, Subject,
 };
 pub use answers::{HostAnswer, HostLookup, HostSelector, TargetHost};
 pub use enrol::{Certificate, Enrolment, Issued};
 pub use error::{ControlError, CredentialFault};
 pub use events::{EventFilter, EventView, Events};
 pub use jobs::{JobView, Jobs, NewJob, solutions};
-pub use operations::{Operate, OperateSpec, Operations, TargetView, TaskView};
-pub use registry::{Groups, Mode, ProcessNames, Registration, Registry, Statuses};
+pub use operations::{
+    BlockReason, BlockedProcesses, Operate, OperateMatching, OperateSpec, OperationPlan,
+    Operations, TargetView, TaskView, blocked, blocked_in_view,
+};
+pub use registry::{Groups, Mode, ProcessNames, Registration, Registry, Statuses, Summary};
 pub use replicas::{ReplicaView, Replicas};
 pub use sessions::{
     AnswerStream, Comparison, DesiredState, FileOnHost, HeldView, LogsOf, Refused, Session,
@@ -55,7 +58,9 @@ pub use templates::{NewTemplate, PreviewOf, TemplateView, Templates};
 pub use topology::{
     Apply, BusinessSummary, ChangeCounts, Difference, Overview, Selected, Topology, TopologySource,
 };
-pub use watch::{ChangeEvent, Figures};
+pub use watch::{
+    Change, ChangeEvent, ChangeId, ChangeKey, ChangeReader, Figures, Missed, Registered,
+};
 pub use webhooks::{Deliveries, MAX_WEBHOOKS, WebhookHealth, Webhooks};
 
 use std::sync::Arc;

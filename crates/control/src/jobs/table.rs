@@ -82,6 +82,12 @@ impl OpenJobs {
         self.table.lock()
     }
 
+    /// The business of each open job.
+    pub(crate) fn businesses(&self) -> Vec<BusinessId> {
+        let table = self.table();
+        table.open.values().map(|job| job.row.business).collect()
+    }
+
     /// Wakes the reconciler, and callers that wait for jobs.
     pub(crate) fn announce(&self, touched: &JobChanges) {
         if touched.is_touched {

@@ -11,8 +11,8 @@ use model::operation::{GRACE_SECS, OutcomeSubject};
 use model::spec::{Policy, Probe};
 use model::{Code, FullName, Host, Invalid, Labels, Op, OpId, Outcome, Spec, TaskId, UnixMillis};
 
-use super::Operations;
 use super::tasks::{MAX_OPEN_TARGETS, Tasks};
+use super::{Operations, too_many_open};
 use crate::answers::{NAMED_IN_AUDIT, resolve, shortened};
 use crate::commit::World;
 use crate::draft::{Content, Draft};
@@ -56,9 +56,7 @@ impl Operations {
         }
         let n_asked: usize = requests.iter().map(|request| request.hosts.len()).sum();
         if self.core.tasks.n_open().1 + n_asked > MAX_OPEN_TARGETS {
-            return Err(ControlError::Busy(format!(
-                "{MAX_OPEN_TARGETS} operations are under way already: try again when some have ended"
-            )));
+            return Err(too_many_open());
         }
         let lines: Vec<Line> = requests.into_iter().map(Line::new).collect();
         let (caller, at) = (caller.clone(), self.core.now());
@@ -101,7 +99,7 @@ pub(crate) fn subject_of_probe(probe: &Probe) -> OutcomeSubject {
 
 /// A request line, with what its targets share.
 #[derive(Debug)]
-struct Line {
+pub(super) struct Line {
     name: Arc<FullName>,
     op: Op,
     hosts: Vec<TargetHost>,
@@ -111,6 +109,26 @@ struct Line {
 }
 
 impl Line {
+    /// An operation on registered processes of one name, with the spec that each has.
+    pub(super) fn of_registered(name: FullName, op: Op) -> Self {
+        Self {
+            name: Arc::new(name),
+            op,
+            hosts: Vec::new(),
+            content: None,
+            probe: None,
+            unusable: None,
+        }
+    }
+
+    /// For the audit trail.
+    pub(super) fn words(&self) -> String {
+        match self.content {
+            Some(_) => format!("{} {} with a spec", self.op, self.name),
+            None => format!("{} {}", self.op, self.name),
+        }
+    }
+
     fn new(request: Operate) -> Self {
         let mut unusable = None;
         let (content, probe) = match request.with {
@@ -173,20 +191,17 @@ impl<'a> OperatePlan<'a> {
 
     /// Adds a registered process that is no target of this task yet.
     pub(crate) fn add_instance(&mut self, name: FullName, op: Op, host: Host) -> OpId {
+        self.add_registered(&Line::of_registered(name, op), host)
+    }
+
+    /// The same, of a line that further processes share.
+    pub(super) fn add_registered(&mut self, line: &Line, host: Host) -> OpId {
         let asked = TargetHost {
             key_prefix: host.to_string().into(),
             place: HostSelector::Host(host),
         };
-        let line = Line {
-            name: Arc::new(name),
-            op,
-            hosts: Vec::new(),
-            content: None,
-            probe: None,
-            unusable: None,
-        };
         let ordinal = self.draft.changes.targets.len() as u32;
-        self.target(&line, &asked, host);
+        self.target(line, &asked, host);
         OpId {
             task: self.id,
             ordinal,
@@ -368,13 +383,7 @@ impl<'a> OperatePlan<'a> {
     }
 
     fn finish(self, caller: &Caller, lines: &[Line]) -> model::change::Changes {
-        let named = lines
-            .iter()
-            .take(NAMED_IN_AUDIT)
-            .map(|line| match line.content {
-                Some(_) => format!("{} {} with a spec", line.op, line.name),
-                None => format!("{} {}", line.op, line.name),
-            });
+        let named = lines.iter().take(NAMED_IN_AUDIT).map(Line::words);
         let object = shortened(named.collect(), lines.len());
         self.into_changes(caller, object)
     }

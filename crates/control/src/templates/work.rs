@@ -321,6 +321,7 @@ fn of_host(error: ControlError, path: &str) -> Failure {
         | ControlError::TooFast { .. }
         | ControlError::TooManyTries { .. }
         | ControlError::Busy(_)
+        | ControlError::CountChanged { .. }
         | ControlError::Unavailable(_) => Code::COMMAND_FAILED,
     };
     let said = error.to_string();

@@ -10,6 +10,7 @@ mod events;
 mod fold;
 mod jobs;
 mod leaving;
+mod login_codes;
 mod operate;
 mod presence;
 mod question;

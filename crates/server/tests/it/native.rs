@@ -3,9 +3,12 @@
 mod access;
 mod bounds;
 mod browsers;
+mod console;
 mod events;
+mod facets;
 mod jobs;
 mod live;
+mod operate_matching;
 mod processes;
 mod revoke_and_drain;
 mod tasks;

@@ -47,6 +47,7 @@ error_codes! {
     WrongMethod = "wrong_method", METHOD_NOT_ALLOWED: "the path does not take this method";
     TooSlow = "too_slow", REQUEST_TIMEOUT: "the body arrived too slowly";
     Conflict = "conflict", CONFLICT: "it exists already, or the current state does not allow it";
+    CountChanged = "count_changed", CONFLICT: "a filter matches another number of processes than `expect_count`; `count` is the number now, and nothing was done";
     TooLarge = "too_large", PAYLOAD_TOO_LARGE: "the body is over 64 MiB";
     NotJson = "not_json", UNSUPPORTED_MEDIA_TYPE: "the body's `Content-Type` is not `application/json`";
     Declined = "declined", UNPROCESSABLE_ENTITY: "the host refused or failed; the message says why";
@@ -64,6 +65,7 @@ pub(crate) struct ApiError {
     character: Option<usize>,
     message: String,
     missing_role: Option<Box<MissingRoleDetail>>,
+    count: Option<u64>,
     retry_after_secs: Option<u64>,
 }
 
@@ -75,6 +77,7 @@ impl ApiError {
             character: None,
             message: message.into(),
             missing_role: None,
+            count: None,
             retry_after_secs: None,
         }
     }
@@ -200,6 +203,11 @@ impl From<ControlError> for ApiError {
             ControlError::Conflict(_) | ControlError::HostInUse(_) => {
                 Self::new(ErrorCode::Conflict, message)
             }
+            ControlError::CountChanged { count, .. } => Self {
+                field: Some("expect_count".to_owned()),
+                count: Some(count),
+                ..Self::new(ErrorCode::CountChanged, message)
+            },
             ControlError::TooFast { retry_after_ms, .. }
             | ControlError::TooManyTries { retry_after_ms } => Self {
                 retry_after_secs: Some(retry_after_ms.div_ceil(1000).max(1)),
@@ -247,6 +255,7 @@ impl IntoResponse for ApiError {
                 character: self.character,
                 message: self.message,
                 missing_role: self.missing_role.map(|missing| *missing),
+                count: self.count,
             },
         };
         let mut response = (self.code.status(), Json(body)).into_response();

@@ -9,8 +9,10 @@ use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::header;
 use axum::http::request::Parts;
 use model::selector::{LabelSelector, NamePattern};
+use model::topology::{BusinessId, namespace_of};
 use model::{FullName, Host, Invalid, Namespace};
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use super::ApiError;
 use crate::http::{HttpState, body, json};
@@ -65,41 +67,110 @@ pub(crate) fn full_name((namespace, name): &(String, String)) -> Result<FullName
     FullName::parse(namespace, name)
 }
 
-/// The parameters of the query, in order.
+/// The parameters of the query, in order; or an object of a body with the same names.
 #[derive(Debug)]
-pub(crate) struct QueryParams(Vec<(String, String)>);
+pub(crate) struct QueryParams(Vec<Param>);
+
+#[derive(Debug)]
+struct Param {
+    name: String,
+    value: String,
+    /// An item of a JSON list: its commas do not separate values.
+    is_item: bool,
+}
 
 impl FromRequestParts<HttpState> for QueryParams {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &HttpState) -> Result<Self, ApiError> {
         match Query::<Vec<(String, String)>>::try_from_uri(&parts.uri) {
-            Ok(Query(pairs)) => Ok(Self(pairs)),
+            Ok(Query(pairs)) => Ok(Self::of_pairs(pairs)),
             Err(error) => Err(Invalid::new("query", error.body_text()).into()),
         }
     }
 }
 
+const EMPTY: &str = "must not be empty: leave it out instead";
+/// Parameters that have one value, also where they are given as a list.
+const SINGLE: [&str; 4] = ["managed", "connected", "restart_needed", "expr"];
+
 impl QueryParams {
+    fn of_pairs(pairs: Vec<(String, String)>) -> Self {
+        let params = pairs.into_iter().map(|(name, value)| Param {
+            name,
+            value,
+            is_item: false,
+        });
+        Self(params.collect())
+    }
+
+    /// Reads an object of a body whose members are named as parameters. An unknown or empty member is refused: left out, it
+    /// would widen what is selected.
+    pub(crate) fn of_object(
+        object: serde_json::Map<String, Value>,
+        known: &[&str],
+    ) -> Result<Self, Invalid> {
+        let mut params = Vec::new();
+        for (name, value) in object {
+            if !known.contains(&name.as_str()) {
+                let rule = format!("is unknown: must be one of {}", known.join(", "));
+                return Err(Invalid::new(name, rule));
+            }
+            let (items, is_item) = match value {
+                Value::Array(items) => (items, true),
+                one => (vec![one], false),
+            };
+            if items.is_empty() {
+                return Err(Invalid::new(name, EMPTY));
+            }
+            if items.len() > 1 && SINGLE.contains(&name.as_str()) {
+                return Err(Invalid::new(name, "must be one value"));
+            }
+            for item in items {
+                let value = match item {
+                    Value::String(text) if text.split(',').all(|part| part.trim().is_empty()) => {
+                        return Err(Invalid::new(name, EMPTY));
+                    }
+                    Value::String(text) => text,
+                    Value::Number(number) => number.to_string(),
+                    Value::Bool(flag) => flag.to_string(),
+                    Value::Null | Value::Array(_) | Value::Object(_) => {
+                        let rule = "must be a text, a number, true or false, or a list of them";
+                        return Err(Invalid::new(name, rule));
+                    }
+                };
+                params.push(Param {
+                    name: name.clone(),
+                    value,
+                    is_item,
+                });
+            }
+        }
+        Ok(Self(params))
+    }
+
+    fn named(&self, name: &str) -> impl Iterator<Item = &Param> {
+        self.0.iter().filter(move |param| param.name == name)
+    }
+
     /// The value of a parameter; an empty one is none.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
-        let found = self.0.iter().find(|(key, _)| key == name);
-        found
-            .map(|(_, value)| value.trim())
-            .filter(|value| !value.is_empty())
+        let value = self.named(name).next()?.value.trim();
+        Some(value).filter(|value| !value.is_empty())
     }
 
     /// Every value of a parameter that may hold commas and is repeated.
-    fn each(&self, name: &str) -> impl Iterator<Item = &str> {
-        let found = self.0.iter().filter(move |(key, _)| key == name);
-        let values = found.map(|(_, value)| value.trim());
+    pub(crate) fn each(&self, name: &str) -> impl Iterator<Item = &str> {
+        let values = self.named(name).map(|param| param.value.trim());
         values.filter(|value| !value.is_empty())
     }
 
     /// Every value of a parameter that is repeated or separated by commas.
     fn values(&self, name: &str) -> impl Iterator<Item = &str> {
-        let found = self.0.iter().filter(move |(key, _)| key == name);
-        let values = found.flat_map(|(_, value)| value.split(','));
+        let values = self.named(name).flat_map(|param| {
+            let n_values = if param.is_item { 1 } else { usize::MAX };
+            param.value.splitn(n_values, ',')
+        });
         values.map(str::trim).filter(|value| !value.is_empty())
     }
 
@@ -118,6 +189,17 @@ impl QueryParams {
 
     pub(crate) fn namespaces(&self) -> Result<Option<Vec<Namespace>>, Invalid> {
         self.list("namespace", Namespace::parse)
+    }
+
+    /// The namespaces of businesses.
+    pub(crate) fn businesses(&self) -> Result<Option<Vec<Namespace>>, Invalid> {
+        self.list("business", |text| match text.parse() {
+            Ok(id) => Ok(namespace_of(BusinessId(id))),
+            Err(_) => Err(Invalid::new(
+                "business",
+                format!("must be the id of a business, not {text:?}"),
+            )),
+        })
     }
 
     pub(crate) fn hosts(&self) -> Result<Option<Vec<Host>>, Invalid> {
@@ -225,7 +307,7 @@ mod tests {
 
     fn params(query: &str) -> QueryParams {
         let uri = format!("/?{query}").parse().unwrap();
-        QueryParams(Query::try_from_uri(&uri).unwrap().0)
+        QueryParams::of_pairs(Query::try_from_uri(&uri).unwrap().0)
     }
 
     #[test]

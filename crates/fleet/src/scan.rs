@@ -7,7 +7,7 @@ const MIN_PER_THREAD: usize = 32 * 1024;
 const MAX_THREADS: usize = 4;
 
 /// The ids that match. `make` makes a test for each thread, which may cache earlier results.
-pub(super) fn filtered<T>(ids: &RoaringBitmap, make: impl Fn() -> T + Sync) -> RoaringBitmap
+pub(crate) fn filtered<T>(ids: &RoaringBitmap, make: impl Fn() -> T + Sync) -> RoaringBitmap
 where
     T: FnMut(u32) -> bool,
 {
@@ -23,7 +23,7 @@ where
 }
 
 /// The results of `work` for each range of ids, in order.
-pub(super) fn mapped<R: Send>(
+pub(crate) fn mapped<R: Send>(
     ids: &RoaringBitmap,
     work: impl Fn(&[u32]) -> Vec<R> + Sync,
 ) -> Vec<Vec<R>> {
