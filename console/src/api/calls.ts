@@ -29,6 +29,12 @@ export async function login(username: string, password: string): Promise<WhoAmI>
   return await call<WhoAmI>('GET', '/whoami', { anonymous: true });
 }
 
+/** With the code of a one-time link. */
+export async function loginByCode(code: string): Promise<WhoAmI> {
+  await call('POST', '/login', { body: { code }, anonymous: true });
+  return await call<WhoAmI>('GET', '/whoami', { anonymous: true });
+}
+
 export const logout = () => call<void>('POST', '/logout', { body: {}, anonymous: true });
 
 export const processes = (filter: ProcessFilter, page: Query, signal?: AbortSignal) =>

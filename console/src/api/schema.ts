@@ -334,6 +334,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/businesses/{id}/tree": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the sets and modules of a business, with how many processes each has and how many of them run. */
+        get: operations["show_tree"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/drain": {
         parameters: {
             query?: never;
@@ -575,6 +592,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/login/code": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Makes a code that logs a user in once, within 15 minutes: for a link to the console. A user makes one for themselves, an
+         *     administrator for anyone.
+         */
+        post: operations["create_login_code"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/logout": {
         parameters: {
             query?: never;
@@ -618,7 +655,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Operates on several processes in one task. */
+        /**
+         * Operates on several processes in one task: as listed, or on everything that matches a filter. A dry run tells what would be
+         *     done, and changes nothing.
+         */
         post: operations["operate_processes"];
         delete?: never;
         options?: never;
@@ -643,6 +683,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/processes/facets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Counts processes by the values of some dimensions, for any filter. */
+        get: operations["count_processes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/processes/view": {
         parameters: {
             query?: never;
@@ -652,6 +709,23 @@ export interface paths {
         };
         /** Lists processes of a business, with the exact number of all that match. */
         get: operations["list_view"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/processes/view/facets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Counts processes of a business by the values of some dimensions, for any filter. */
+        get: operations["count_view"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1022,6 +1096,14 @@ export interface components {
              */
             processes: number[];
         };
+        /** @description Processes where the operation is blocked for one reason, as in `blocked` of the list of processes. */
+        BlockedGroup: {
+            /** Format: int64 */
+            count: number;
+            /** @description The first three, `cloud:ip`. */
+            hosts: string[];
+            reason: string;
+        };
         /** @description A business as people write it down. Ids may be left out: then a thing is known again by its name. Unknown keys are refused. */
         BusinessDocument: {
             bk_biz_id: number;
@@ -1073,6 +1155,10 @@ export interface components {
         BusinessList: {
             businesses: components["schemas"]["BusinessView"][];
         };
+        /** @description The sets and modules of a business. */
+        BusinessTree: {
+            sets: components["schemas"]["TreeSet"][];
+        };
         BusinessView: {
             /** Format: int32 */
             id: number;
@@ -1090,6 +1176,11 @@ export interface components {
             sets: number;
             /** @description Rows that were left out then, and why. */
             troubles: Record<string, never>[];
+        };
+        CommandCount: {
+            command: string;
+            /** Format: int64 */
+            count: number;
         };
         ComparedProcess: {
             /** @description Each difference in words; none when all is as wanted. */
@@ -1218,10 +1309,15 @@ export interface components {
             character?: number | null;
             /**
              * @description What kind of refusal: `invalid`, `unauthenticated`, `forbidden`, `not_found`, `wrong_method`, `conflict`,
-             *     `too_large`, `not_json`, `declined` (by the host), `too_slow`, `too_fast`, `busy`, `away` (the agent that would have
+             *     `count_changed`, `too_large`, `not_json`, `declined` (by the host), `too_slow`, `too_fast`, `busy`, `away` (the agent that would have
              *     to answer), `unavailable` or `internal`.
              */
             code: string;
+            /**
+             * Format: int64
+             * @description Where the refusal is `count_changed`: how many processes match now.
+             */
+            count?: number | null;
             /** @description The field that breaks a rule, where one does. */
             field?: string | null;
             /** @description What is wrong, in words. */
@@ -1294,6 +1390,31 @@ export interface components {
             process?: number | string | null;
             service?: number | string | null;
             set?: number | string | null;
+        };
+        /** @description How many processes match, and how many of them have each value. */
+        FacetList: {
+            /**
+             * Format: int64
+             * @description By the whole filter.
+             */
+            count: number;
+            /** @description In the order of `by`. */
+            facets: components["schemas"]["FacetView"][];
+        };
+        FacetValueView: {
+            /** Format: int64 */
+            count: number;
+            /** @description The name of a business, set, module, service instance or cloud area. */
+            name?: string | null;
+            /** @description As the filter takes it. */
+            value: string;
+        };
+        /** @description The values of one dimension, the most frequent first. It is not narrowed by its own part of the filter. */
+        FacetView: {
+            by: string;
+            /** @description How many values were left off. */
+            more: number;
+            values: components["schemas"]["FacetValueView"][];
         };
         FileShown: {
             /** Format: int64 */
@@ -1443,11 +1564,18 @@ export interface components {
         InstanceView: {
             /** @description Whether its host's agent is connected. */
             connected: boolean;
+            /**
+             * Format: double
+             * @description Percent of the whole machine.
+             */
+            cpu: number;
             /** Format: int64 */
             inst_id: number;
             /** Format: int32 */
             local_inst_id: number;
             managed: boolean;
+            /** Format: double */
+            mem: number;
             /** @description Why it is as it is. */
             message: string;
             /**
@@ -1457,12 +1585,21 @@ export interface components {
             pid?: number | null;
             /** @description `namespace/name` */
             process: string;
+            /** Format: int64 */
+            reported_at: number;
             /** @description Whether its run began with an older spec, whose changes take effect only at the next start. */
             restart_needed: boolean;
+            /**
+             * Format: int64
+             * @description Times are milliseconds since 1970, 0 for never.
+             */
+            started_at: number;
             /** @description As in the list of processes. */
             state: string;
             /** @description `running`, `stopped` or `unregistered`. */
             status: string;
+            /** @description What is wanted: `running` or `stopped`. */
+            wanted: string;
             /** @description The last known state while the agent is away, else null. */
             was?: string | null;
         };
@@ -1641,8 +1778,23 @@ export interface components {
             expires_at: number;
         };
         LoginBody: {
-            password: string | null;
-            username: string | null;
+            /** @description A one-time code, in place of `username` and `password`. */
+            code?: string | null;
+            password?: string | null;
+            username?: string | null;
+        };
+        LoginCodeBody: {
+            /** @description Who can log in with it: the caller if not given; for an app without a user, the first administrator. */
+            user?: string | null;
+        };
+        LoginCodeCreated: {
+            /** @description Logs this user in once. */
+            code: string;
+            /** Format: int64 */
+            expires_at: number;
+            /** @description Where the console takes the code: append it to the address of the server. */
+            path: string;
+            user: string;
         };
         Match: {
             expression: string;
@@ -1690,8 +1842,43 @@ export interface components {
             targets: number;
             task_id: string;
         };
+        /** @description What an operation would do, of a dry run. Counts are of processes; lists have the most frequent first. */
+        OperationPlanView: {
+            /** @description What would not have the effect that is wanted, and why. */
+            blocked: components["schemas"]["BlockedGroup"][];
+            /** @description What agents would execute: up to five different commands, or signals where there is none. */
+            commands: components["schemas"]["CommandCount"][];
+            /** Format: int64 */
+            count: number;
+            /** @description `test`, `experience` and `formal`, of processes of a business. */
+            environments: components["schemas"]["ValueCount"][];
+            /**
+             * Format: int64
+             * @description How many different hosts.
+             */
+            hosts: number;
+            namespaces: components["schemas"]["ValueCount"][];
+            /** @description The first five processes. */
+            sample: components["schemas"]["SampleProcess"][];
+        };
+        /** @description Either `operations`, or one operation on everything that matches a filter. */
         OperationsBody: {
-            operations: components["schemas"]["OperateBody"][];
+            /** @description Only tells what would be done. */
+            dry_run?: boolean | null;
+            /** @description Processes that match and are left out: `NAMESPACE/NAME@CLOUD:IP`. */
+            except?: string[] | null;
+            /**
+             * Format: int64
+             * @description How many processes the caller expects; with another number nothing is done (409, `count_changed`).
+             */
+            expect_count?: number | null;
+            /** @description The parameters of `GET /api/v1/processes` that filter, each a text, a number, a boolean, or a list of them. */
+            filter?: Record<string, never> | null;
+            /** @description start, stop, query, manage, unmanage, restart, reload or kill, on what the filter matches */
+            op?: string | null;
+            operations?: components["schemas"]["OperateBody"][] | null;
+            /** @description Batches: not available here yet. */
+            options?: Record<string, never> | null;
         };
         PartExplained: {
             /**
@@ -1813,6 +2000,19 @@ export interface components {
         /** @description One process on one host. */
         ProcessView: {
             agent_id?: string | null;
+            /**
+             * @description Operations that the caller may not or cannot take now, each with its reason: `role`, `agent_away`, `no_command`,
+             *     `not_running` (reload), or `already_running`, `already_stopped`, `already_managed`, `already_unmanaged`, which are
+             *     accepted all the same.
+             */
+            blocked: {
+                [key: string]: string;
+            };
+            /**
+             * Format: int32
+             * @description The business whose process it is an instance of.
+             */
+            business?: number | null;
             /** @description Whether its host's agent is connected. */
             connected: boolean;
             /**
@@ -1837,6 +2037,8 @@ export interface components {
             health?: components["schemas"]["HealthView"] | null;
             /** @description `cloud:ip` */
             host: string;
+            /** @description As its agent reported it. */
+            hostname?: string | null;
             labels: {
                 [key: string]: string;
             };
@@ -1931,6 +2133,12 @@ export interface components {
             pid: number;
             /** Format: int64 */
             started_at: number;
+        };
+        SampleProcess: {
+            /** @description `cloud:ip` */
+            host: string;
+            /** @description `namespace/name` */
+            process: string;
         };
         /** @description By ids and exact names; what is absent or empty does not restrict. */
         ScopeBody: {
@@ -2218,6 +2426,33 @@ export interface components {
              */
             uses_left?: number | null;
         };
+        TreeModule: {
+            /** Format: int64 */
+            count: number;
+            /** Format: int32 */
+            id: number;
+            name: string;
+            /** Format: int64 */
+            running: number;
+        };
+        TreeSet: {
+            /**
+             * Format: int64
+             * @description How many processes it has.
+             */
+            count: number;
+            /** @description `test`, `experience` or `formal`. */
+            env: string;
+            /** Format: int32 */
+            id: number;
+            modules: components["schemas"]["TreeModule"][];
+            name: string;
+            /**
+             * Format: int64
+             * @description How many of them run, with all their instances.
+             */
+            running: number;
+        };
         UserBody: {
             /** @description What they may do; a viewer of everything if not given. */
             grants?: components["schemas"]["GrantBody"][] | null;
@@ -2233,6 +2468,11 @@ export interface components {
             /** @description What they may do. */
             grants: components["schemas"]["GrantRow"][];
             name: string;
+        };
+        ValueCount: {
+            /** Format: int64 */
+            count: number;
+            value: string;
         };
         VersionList: {
             versions: components["schemas"]["VersionShown"][];
@@ -2264,6 +2504,10 @@ export interface components {
         /** @description A process of the view: on one host, with one or more instances. */
         ViewProcess: {
             agent_id?: string | null;
+            /** @description Actions of jobs that the caller may not or cannot take now, each with its reason, as in the list of processes. */
+            blocked: {
+                [key: string]: string;
+            };
             /** Format: int32 */
             business: number;
             cloud_name?: string | null;
@@ -6084,6 +6328,141 @@ export interface operations {
             };
         };
     };
+    show_tree: {
+        parameters: {
+            query?: {
+                /** @description test, experience or formal; all if not given */
+                env?: string;
+            };
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Sets and modules */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BusinessTree"];
+                };
+            };
+            /** @description The request breaks a rule; `field` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The credentials are missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The caller may not do this, or a page of another origin asks with a cookie. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description What was named does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The path does not take this method. */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The body is not `application/json`. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The app asks faster than it may; `Retry-After` says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The server failed; its log says why. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description Trying again later may help; nothing was changed. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+        };
+    };
     drain: {
         parameters: {
             query?: never;
@@ -8473,6 +8852,145 @@ export interface operations {
             };
         };
     };
+    create_login_code: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "user": "bob"
+                 *     }
+                 */
+                "application/json": components["schemas"]["LoginCodeBody"];
+            };
+        };
+        responses: {
+            /** @description The code, shown this once */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LoginCodeCreated"];
+                };
+            };
+            /** @description The request breaks a rule; `field` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The credentials are missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The caller may not do this, or a page of another origin asks with a cookie. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description What was named does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The path does not take this method. */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The body is not `application/json`. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The app asks faster than it may; `Retry-After` says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The server failed; its log says why. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description Trying again later may help; nothing was changed. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+        };
+    };
     logout: {
         parameters: {
             query?: never;
@@ -8794,6 +9312,15 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Of a dry run: what would be done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperationPlanView"];
+                };
+            };
             /** @description Accepted, durably */
             202: {
                 headers: {
@@ -8801,6 +9328,193 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Operated"];
+                };
+            };
+            /** @description The request breaks a rule; `field` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The credentials are missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The caller may not do this, or a page of another origin asks with a cookie. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description What was named does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The path does not take this method. */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The filter matches another number of processes than `expect_count` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The body is not `application/json`. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The app asks faster than it may; `Retry-After` says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The server failed; its log says why. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description Trying again later may help; nothing was changed. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+        };
+    };
+    list_processes: {
+        parameters: {
+            query?: {
+                /** @description One or more, repeated or separated by commas, as all lists here */
+                namespace?: string;
+                /** @description Names of processes, in any namespace */
+                name?: string;
+                /** @description One or more of CLOUD:IP or IP */
+                host?: string;
+                /**
+                 * @description NAMESPACE/NAME, each with or without the wildcards of expressions: app/*, [web,db]/api-?; repeated for several, of which
+                 *     one must match
+                 */
+                process?: string;
+                /**
+                 * @description Tests of labels that must all hold, separated by commas: tier=front, tier!=front, tier (it is there), !tier (it is not);
+                 *     \ before a character that stands for itself
+                 */
+                label?: string;
+                /** @description One or more of running, starting, unhealthy, backoff, failed, stopped, completed, scheduled and unknown */
+                state?: string;
+                /** @description What is wanted: running or stopped */
+                wanted?: string;
+                /** @description Whether the agent keeps it as wanted */
+                managed?: boolean;
+                /** @description Whether its host's agent is connected */
+                connected?: boolean;
+                /** @description Whether its run began with an older spec, whose changes take effect only at the next start */
+                restart_needed?: boolean;
+                /** @description Ids of businesses */
+                business?: string;
+                /** @description Environments of businesses: test, experience, formal */
+                env?: string;
+                /** @description Ids of cloud areas */
+                cloud?: string;
+                /** @description Versions of agents */
+                version?: string;
+                /**
+                 * @description Words, separated by blanks; each must be part of NAMESPACE/NAME, the host's address or name, or the value of a label.
+                 *     Upper and lower case are the same
+                 */
+                q?: string;
+                /** @description Up to three of state (what needs attention first), restarts, last_exit (when), started, cpu, mem, name, host and registered, each with - before it for descending; by id if not given */
+                order?: string;
+                /** @description Only these members of each row */
+                fields?: string;
+                /** @description The first row, from 0 */
+                start?: number;
+                /** @description 1 to 1000, 100 if not given */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of processes */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProcessPage"];
                 };
             };
             /** @description The request breaks a rule; `field` says where. */
@@ -8915,31 +9629,52 @@ export interface operations {
             };
         };
     };
-    list_processes: {
+    count_processes: {
         parameters: {
-            query?: {
-                /** @description One or more, repeated or separated by commas */
+            query: {
+                /** @description Some of namespace, business, env, set, module, name, state, wanted, managed, connected, cloud and version. Each is not narrowed by its own part of the filter, so that its other values are seen */
+                by: string;
+                /** @description One or more, repeated or separated by commas, as all lists here */
                 namespace?: string;
-                /** @description The process's name */
+                /** @description Names of processes, in any namespace */
                 name?: string;
-                /** @description One or more of CLOUD:IP or IP, repeated or separated by commas */
+                /** @description One or more of CLOUD:IP or IP */
                 host?: string;
-                /** @description NAMESPACE/NAME, each with or without the wildcards of expressions: app/*, [web,db]/api-?; repeated for several, of which one must match */
+                /**
+                 * @description NAMESPACE/NAME, each with or without the wildcards of expressions: app/*, [web,db]/api-?; repeated for several, of which
+                 *     one must match
+                 */
                 process?: string;
-                /** @description Tests of labels that must all hold, separated by commas: tier=front, tier!=front, tier (it is there), !tier (it is not); \ before a character that stands for itself */
+                /**
+                 * @description Tests of labels that must all hold, separated by commas: tier=front, tier!=front, tier (it is there), !tier (it is not);
+                 *     \ before a character that stands for itself
+                 */
                 label?: string;
-                /** @description One or more of running, starting, unhealthy, backoff, failed, stopped, completed, scheduled and unknown, repeated or separated by commas */
+                /** @description One or more of running, starting, unhealthy, backoff, failed, stopped, completed, scheduled and unknown */
                 state?: string;
+                /** @description What is wanted: running or stopped */
+                wanted?: string;
                 /** @description Whether the agent keeps it as wanted */
                 managed?: boolean;
+                /** @description Whether its host's agent is connected */
+                connected?: boolean;
                 /** @description Whether its run began with an older spec, whose changes take effect only at the next start */
                 restart_needed?: boolean;
-                /** @description Up to three of state (what needs attention first), restarts, last_exit (when), started, cpu and mem, each with - before it for descending; by registration if not given */
-                order?: string;
-                /** @description The first row, from 0 */
-                start?: number;
-                /** @description 1 to 1000, 100 if not given */
-                limit?: number;
+                /** @description Ids of businesses */
+                business?: string;
+                /** @description Environments of businesses: test, experience, formal */
+                env?: string;
+                /** @description Ids of cloud areas */
+                cloud?: string;
+                /** @description Versions of agents */
+                version?: string;
+                /**
+                 * @description Words, separated by blanks; each must be part of NAMESPACE/NAME, the host's address or name, or the value of a label.
+                 *     Upper and lower case are the same
+                 */
+                q?: string;
+                /** @description How many values of each, 1 to 1000, 50 if not given */
+                top?: number;
             };
             header?: never;
             path?: never;
@@ -8947,13 +9682,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of processes */
+            /** @description The counts */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ProcessPage"];
+                    "application/json": components["schemas"]["FacetList"];
                 };
             };
             /** @description The request breaks a rule; `field` says where. */
@@ -9089,19 +9824,24 @@ export interface operations {
                 expr?: string;
                 /** @description Some of running, stopped and unregistered */
                 status?: string;
-                /** @description Only with an instance in one of these states: running, starting, unhealthy, backoff, failed, stopped, completed, scheduled, unknown; or unregistered */
+                /**
+                 * @description Only with an instance in one of these states: running, starting, unhealthy, backoff, failed, stopped, completed,
+                 *     scheduled, unknown; or unregistered
+                 */
                 state?: string;
                 /** @description Whether an instance runs with an older spec until it is restarted */
                 restart_needed?: boolean;
                 /** @description Whether all instances are managed */
                 managed?: boolean;
+                /** @description Whether the agent of its host is connected */
+                connected?: boolean;
                 /** @description Addresses of hosts */
                 ip?: string;
                 /** @description Ids of cloud areas */
                 cloud?: string;
-                /** @description Parts of the address or of the cloud area's name; all must match */
+                /** @description Parts of the address or of the name of the cloud area, set, module, service instance or process; all must match */
                 search?: string;
-                /** @description Some of set, module, name, id and ip, each with - before it for descending */
+                /** @description Some of set, module, name, id, ip, status (what does not run first), state (what needs attention first) and started, each with - before it for descending */
                 order?: string;
                 /** @description The first row, from 0 */
                 start?: number;
@@ -9121,6 +9861,176 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ViewList"];
+                };
+            };
+            /** @description The request breaks a rule; `field` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The credentials are missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The caller may not do this, or a page of another origin asks with a cookie. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description What was named does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The path does not take this method. */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The body is not `application/json`. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The app asks faster than it may; `Retry-After` says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The server failed; its log says why. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description Trying again later may help; nothing was changed. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+        };
+    };
+    count_view: {
+        parameters: {
+            query: {
+                /** @description Some of env, set, module, service, name, status, state (a process counts for each state that an instance is in), managed, connected and cloud. Each is not narrowed by its own part of the filter; an expression narrows all */
+                by: string;
+                /** @description Its id */
+                business: number;
+                /** @description test, experience or formal, or 1, 2, 3; all if not given */
+                env?: string;
+                /** @description Ids of sets. Lists are repeated or separated by commas */
+                set?: string;
+                /** @description Ids of modules */
+                module?: string;
+                /** @description Ids of service instances */
+                service?: string;
+                /** @description Aliases */
+                name?: string;
+                /** @description Ids of processes */
+                id?: string;
+                /** @description set.module.service.process.id, in place of set, module, service, name and id */
+                expr?: string;
+                /** @description Some of running, stopped and unregistered */
+                status?: string;
+                /**
+                 * @description Only with an instance in one of these states: running, starting, unhealthy, backoff, failed, stopped, completed,
+                 *     scheduled, unknown; or unregistered
+                 */
+                state?: string;
+                /** @description Whether an instance runs with an older spec until it is restarted */
+                restart_needed?: boolean;
+                /** @description Whether all instances are managed */
+                managed?: boolean;
+                /** @description Whether the agent of its host is connected */
+                connected?: boolean;
+                /** @description Addresses of hosts */
+                ip?: string;
+                /** @description Ids of cloud areas */
+                cloud?: string;
+                /** @description Parts of the address or of the name of the cloud area, set, module, service instance or process; all must match */
+                search?: string;
+                /** @description How many values of each, 1 to 1000, 50 if not given */
+                top?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The counts */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FacetList"];
                 };
             };
             /** @description The request breaks a rule; `field` says where. */

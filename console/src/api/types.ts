@@ -28,13 +28,7 @@ export interface Reason {
   params: Record<string, string | number | null>;
 }
 
-export type Process = Schemas['ProcessView'] & {
-  business?: number | null;
-  hostname?: string | null;
-  /** Operations that the caller may not or cannot take, with a reason code. What is absent may be done. */
-  blocked?: Record<string, string>;
-  reason?: Reason | null;
-};
+export type Process = Schemas['ProcessView'] & { reason?: Reason | null };
 
 export interface ProcessPage {
   count: number;
@@ -52,23 +46,7 @@ export interface HostPage {
   hosts: Host[];
 }
 
-export interface FacetValue {
-  value: string | number | boolean | null;
-  name?: string | null;
-  count: number;
-}
-
-export interface Facet {
-  by: string;
-  values: FacetValue[];
-  /** How many values were left off. */
-  more: number;
-}
-
-export interface Facets {
-  count: number;
-  facets: Facet[];
-}
+export type Facets = Schemas['FacetList'];
 
 /** The filter of GET /processes, as it stands in the body of an acting request. */
 export interface ProcessFilter {
@@ -105,15 +83,7 @@ export interface OperateQuery {
 }
 
 /** What an operation would do: the answer to `dry_run`. */
-export interface Plan {
-  count: number;
-  hosts: number;
-  namespaces: { value: string; count: number }[];
-  environments: { value: string; count: number }[];
-  blocked: { reason: string; count: number; hosts: string[] }[];
-  commands: { command: string; count: number }[];
-  sample: { process: string; host: string }[];
-}
+export type Plan = Schemas['OperationPlanView'];
 
 export interface Accepted {
   task_id?: string;

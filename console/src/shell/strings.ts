@@ -49,6 +49,8 @@ export const t = defineStrings({
       user: 'User',
       password: 'Password',
       submit: 'Log in',
+      codeUsed:
+        'This link was used already or has expired. Log in with your password, or make a new one: muster console',
       wrong: 'User or password is wrong.',
       slow: (seconds: number) => `Too many attempts. Try again in ${seconds} s.`,
       other: 'You are now another user; the page was loaded again.',
@@ -102,6 +104,7 @@ export const t = defineStrings({
       user: '用户名',
       password: '密码',
       submit: '登录',
+      codeUsed: '该链接已被使用或已过期。请用密码登录，或重新生成链接：muster console',
       wrong: '用户名或密码错误。',
       slow: seconds => `尝试次数过多，请 ${seconds} 秒后再试。`,
       other: '已切换为另一用户，页面已重新加载。',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { safeNext } from './next';
+import { codeOf, safeNext } from './next';
 
 test('a login leads to pages of the console only', () => {
   assert.equal(safeNext('/ui/processes?q=a'), '/ui/processes?q=a');
@@ -16,4 +16,10 @@ test('a login leads to pages of the console only', () => {
     '\\\\evil.example',
   ])
     assert.equal(safeNext(other), '/ui/');
+});
+
+test('a one-time code is read from the fragment only', () => {
+  assert.equal(codeOf('#code=abc'), 'abc');
+  assert.equal(codeOf(''), null);
+  assert.equal(codeOf('#other'), null);
 });

@@ -10,3 +10,6 @@ export function safeNext(next: string | undefined): string {
     return '/ui/';
   }
 }
+
+/** The code of a one-time link: `#code=…`. After `#`, so that no server or proxy logs it. */
+export const codeOf = (hash: string): string | null => /^#code=([^&]+)$/.exec(hash)?.[1] ?? null;
