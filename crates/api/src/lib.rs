@@ -46,7 +46,10 @@ pub use expression::{
 };
 pub use group::{GroupList, GroupsBody, HostGroups};
 pub use held::{ComparedProcess, ForeignView, HeldAnswer, HeldProcessView, RunView, WantedView};
-pub use host::{AgentIdBody, HostPage, HostParts, HostRef, HostRow, HostText};
+pub use host::{
+    AgentIdBody, FoundBusiness, FoundHost, FoundTemplate, HostPage, HostParts, HostRef, HostRow,
+    HostText, SearchResult,
+};
 pub use job::{
     JobBody, JobCountsView, JobCreated, JobDetail, JobList, JobOptionsBody, JobRetried,
     JobTaskView, JobView, RetryBody,

@@ -37,7 +37,9 @@ pub enum ControlError {
     #[error("{0}")]
     Conflict(String),
     /// A filter matches another number of processes than the caller expects; nothing was done.
-    #[error("expect_count: the filter matches {count} processes now, not {expected}; nothing was done")]
+    #[error(
+        "expect_count: the filter matches {count} processes now, not {expected}; nothing was done"
+    )]
     CountChanged { expected: u64, count: u64 },
     /// The host has another agent: an operator can replace it, or it expires.
     #[error("{0}")]

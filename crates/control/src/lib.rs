@@ -45,10 +45,10 @@ pub use error::{ControlError, CredentialFault};
 pub use events::{EventFilter, EventView, Events};
 pub use jobs::{JobView, Jobs, NewJob, solutions};
 pub use operations::{
-    BlockReason, BlockedProcesses, Operate, OperateMatching, OperateSpec, OperationPlan, Operations,
-    TargetView, TaskView, blocked, blocked_in_view,
+    BlockReason, BlockedProcesses, Operate, OperateMatching, OperateSpec, OperationPlan,
+    Operations, TargetView, TaskView, blocked, blocked_in_view,
 };
-pub use registry::{Groups, Mode, ProcessNames, Registration, Registry, Statuses};
+pub use registry::{Groups, HostStates, Mode, ProcessNames, Registration, Registry, Statuses};
 pub use replicas::{ReplicaView, Replicas};
 pub use sessions::{
     AnswerStream, Comparison, DesiredState, FileOnHost, HeldView, LogsOf, Refused, Session,

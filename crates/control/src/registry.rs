@@ -5,7 +5,7 @@ mod read;
 mod register;
 mod unregister;
 
-pub use read::{Groups, ProcessNames, Statuses};
+pub use read::{Groups, HostStates, ProcessNames, Statuses};
 pub use register::{Mode, Registration};
 
 use std::sync::Arc;

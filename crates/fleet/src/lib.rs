@@ -18,11 +18,13 @@ mod definitions;
 mod deltas;
 mod facets;
 mod filter;
+mod host_query;
 mod hosts;
 mod names;
 mod query;
 mod row;
 mod scan;
+mod search;
 mod shards;
 pub mod view;
 
@@ -30,9 +32,11 @@ pub use definitions::Definition;
 pub use deltas::{StatusesRead, WrittenStatuses};
 pub use facets::{Facet, FacetKey, FacetValue};
 pub use filter::Filter;
+pub use host_query::{HostFilter, HostKey, HostOrder};
 pub use hosts::{AgentInfo, HostView, Link};
 pub use query::{MAX_ORDER_KEYS, OrderKey, Page, RowOrder};
 pub use row::Row;
+pub use search::Found;
 
 use columns::Columns;
 use definitions::Definitions;

@@ -31,6 +31,7 @@ const VERBS: [&str; 38] = [
     "status",
     "task",
     "hosts",
+    "search",
     "events",
     "logs",
     "diff",

@@ -27,6 +27,7 @@ mod register;
 mod replicas;
 mod request;
 mod response;
+mod search;
 mod selection;
 mod targets;
 mod tasks;
@@ -90,6 +91,7 @@ pub(crate) fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(jobs::cancel))
         .routes(routes!(replicas::list))
         .routes(routes!(processes::names))
+        .routes(routes!(search::search))
         .routes(routes!(hosts::list))
         .routes(routes!(hosts::show))
         .routes(routes!(hosts::set_agent_id))

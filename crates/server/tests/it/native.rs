@@ -5,6 +5,7 @@ mod bounds;
 mod browsers;
 mod events;
 mod facets;
+mod find;
 mod jobs;
 mod live;
 mod operate_matching;
