@@ -71,7 +71,7 @@ pub use scalar::Scalar;
 pub use task::{Counts, InspectionView, TargetResult, TaskDetail, TaskList, TaskRow};
 pub use template::{
     Bindings, ConfigFileList, ConfigFileShown, DraftBody, FileShown, Preview, PreviewBody,
-    TemplateBody, TemplateList, TemplateShown, VersionList, VersionShown,
+    TemplateBody, TemplateList, TemplateShown, VariableList, VersionList, VersionShown,
 };
 pub use token::{CreatedToken, TokenBody, TokenList, TokenRow};
 pub use topology::{BusinessList, BusinessView, ChangeCounts, Difference, LeftOutRow};

@@ -496,7 +496,7 @@ fn lists_are_filtered_and_sorted_by_the_server() {
     );
     assert_eq!(
         asked("ps --biz 2 --search login --connected --sort state"),
-        "GET /api/v1/processes/view?business=2&connected=true&order=state&search=login&start=0&limit=100"
+        "GET /api/v1/processes/view?business=2&connected=true&order=state&search=login&start=0&limit=1000"
     );
     assert_eq!(
         asked("hosts --search a --agent-version 1.0,1.1 --cloud 7 --sort -processes"),

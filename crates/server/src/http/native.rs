@@ -78,6 +78,7 @@ pub(crate) fn routes() -> OpenApiRouter<HttpState> {
         ))
         .routes(routes!(templates::bind))
         .routes(routes!(templates::preview))
+        .routes(routes!(templates::variables))
         .routes(routes!(templates::versions::list))
         .routes(routes!(templates::versions::show))
         .routes(routes!(templates::versions::save_draft))

@@ -125,6 +125,7 @@ impl Operation {
             | "create_job"
             | "flush_process"
             | "preview_template"
+            | "list_variables"
             | "show_config_file"
             | "refresh_business"
             | "create_template"
