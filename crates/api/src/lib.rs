@@ -46,7 +46,10 @@ pub use expression::{
 };
 pub use group::{GroupList, GroupsBody, HostGroups};
 pub use held::{ComparedProcess, ForeignView, HeldAnswer, HeldProcessView, RunView, WantedView};
-pub use host::{AgentIdBody, HostPage, HostParts, HostRef, HostRow, HostText};
+pub use host::{
+    AgentIdBody, FoundBusiness, FoundHost, FoundTemplate, HostPage, HostParts, HostRef, HostRow,
+    HostText, SearchResult,
+};
 pub use job::{
     JobBody, JobCountsView, JobCreated, JobDetail, JobList, JobOptionsBody, JobRetried,
     JobTaskView, JobView, RetryBody,
@@ -70,7 +73,7 @@ pub use scalar::Scalar;
 pub use task::{Counts, InspectionView, TargetResult, TaskDetail, TaskList, TaskRow};
 pub use template::{
     Bindings, ConfigFileList, ConfigFileShown, DraftBody, FileShown, Preview, PreviewBody,
-    TemplateBody, TemplateList, TemplateShown, VersionList, VersionShown,
+    TemplateBody, TemplateList, TemplateShown, VariableList, VersionList, VersionShown,
 };
 pub use token::{CreatedToken, TokenBody, TokenList, TokenRow};
 pub use topology::{BusinessList, BusinessView, ChangeCounts, Difference, LeftOutRow};

@@ -10,8 +10,8 @@ use crate::out::{Format, Out};
 use crate::verb::{
     agent, app, audit, completions, console, context, diff, drain, edit, events, export,
     expression, group, hosts, job, login, logout, logs, operate, ps, register, replicas, rm,
-    server, status, store, task, template, token, topology, unregister, up, update, user, watch,
-    webhook, whoami,
+    search, server, status, store, task, template, token, topology, unregister, up, update, user,
+    watch, webhook, whoami,
 };
 
 const EXAMPLES: &str = "\
@@ -139,6 +139,9 @@ pub enum Verb {
     /// List hosts, or show one
     #[command(after_help = hosts::EXAMPLES)]
     Hosts(hosts::Args),
+    /// Find processes, namespaces, hosts, businesses and config templates by words
+    #[command(after_help = search::EXAMPLES)]
+    Search(search::Args),
     /// List events of processes: exits, restarts, exceeded limits
     #[command(after_help = events::EXAMPLES)]
     Events(events::Args),

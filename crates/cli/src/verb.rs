@@ -25,6 +25,7 @@ pub mod register;
 pub mod replicas;
 pub mod resource;
 pub mod rm;
+pub mod search;
 pub mod server;
 pub mod status;
 pub mod store;

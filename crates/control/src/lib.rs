@@ -48,7 +48,9 @@ pub use operations::{
     BlockReason, BlockedProcesses, Operate, OperateMatching, OperateSpec, OperationPlan,
     Operations, TargetView, TaskView, blocked, blocked_in_view,
 };
-pub use registry::{Groups, Mode, ProcessNames, Registration, Registry, Statuses, Summary};
+pub use registry::{
+    Groups, HostStates, Mode, ProcessNames, Registration, Registry, Statuses, Summary,
+};
 pub use replicas::{ReplicaView, Replicas};
 pub use sessions::{
     AnswerStream, Comparison, DesiredState, FileOnHost, HeldView, LogsOf, Refused, Session,

@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::command::muster;
 use crate::fake_server::{FakeServer, ok, status};
 
-const VERBS: [&str; 38] = [
+const VERBS: [&str; 39] = [
     "up",
     "server",
     "agent",
@@ -31,6 +31,7 @@ const VERBS: [&str; 38] = [
     "status",
     "task",
     "hosts",
+    "search",
     "events",
     "logs",
     "diff",

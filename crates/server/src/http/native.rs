@@ -27,6 +27,7 @@ mod register;
 mod replicas;
 mod request;
 mod response;
+mod search;
 mod selection;
 mod summary;
 mod targets;
@@ -78,6 +79,7 @@ pub(crate) fn routes() -> OpenApiRouter<HttpState> {
         ))
         .routes(routes!(templates::bind))
         .routes(routes!(templates::preview))
+        .routes(routes!(templates::variables))
         .routes(routes!(templates::versions::list))
         .routes(routes!(templates::versions::show))
         .routes(routes!(templates::versions::save_draft))
@@ -91,6 +93,7 @@ pub(crate) fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(jobs::cancel))
         .routes(routes!(replicas::list))
         .routes(routes!(processes::names))
+        .routes(routes!(search::search))
         .routes(routes!(hosts::list))
         .routes(routes!(hosts::show))
         .routes(routes!(hosts::set_agent_id))

@@ -6,6 +6,7 @@ mod browsers;
 mod console;
 mod events;
 mod facets;
+mod find;
 mod jobs;
 mod live;
 mod operate_matching;

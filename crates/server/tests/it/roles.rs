@@ -107,6 +107,7 @@ impl Operation {
             | "count_processes"
             | "count_view"
             | "show_tree"
+            | "search"
             | "list_view"
             | "show_process"
             | "list_tasks"
@@ -125,6 +126,7 @@ impl Operation {
             | "create_job"
             | "flush_process"
             | "preview_template"
+            | "list_variables"
             | "show_config_file"
             | "refresh_business"
             | "create_template"
@@ -189,6 +191,7 @@ impl Operation {
             "list_groups" => path + "?host=10.0.0.2",
             "list_view" => path + "?business=2",
             "count_processes" => path + "?by=state",
+            "search" => path + "?q=gse",
             "count_view" => path + "?business=2&by=status",
             "config_template_list" | "access_overview" => path + "?bk_biz_id=2",
             _ => path,
