@@ -29,6 +29,7 @@ const VERBS: [&str; 38] = [
     "query",
     "ps",
     "status",
+    "why",
     "task",
     "hosts",
     "events",
