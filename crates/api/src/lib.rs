@@ -60,7 +60,7 @@ pub use login::{LoggedIn, LoginBody, WhoAmI, WhoAmIApp, WhoAmIUser};
 pub use operate::{OperateBody, Operated, OperationsBody};
 pub use process::{
     DefinitionView, HealthView, HostResult, HostsBody, LastExitView, NameList, ProcessDetail,
-    ProcessPage, ProcessView, RegisterBody, Results, SpecBody,
+    ProcessPage, ProcessView, ReasonView, RegisterBody, Results, SpecBody,
 };
 pub use replica::{Draining, ReplicaList, ReplicaRow};
 pub use rows::Rows;

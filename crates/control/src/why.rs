@@ -59,6 +59,15 @@ struct Known {
     health: String,
 }
 
+/// The reason of a row beside its message, for programs; none where everything is as wanted.
+pub fn row_reason(row: &Row<'_>) -> Option<Reason> {
+    let reason = Known::new(row).reason(None);
+    match reason.code {
+        "running" | "starting" | "completed" | "scheduled" | "not_started" => None,
+        _ => Some(reason),
+    }
+}
+
 impl Control {
     /// Of the only host that it is on, or the given one.
     pub async fn why(

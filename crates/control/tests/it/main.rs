@@ -18,5 +18,6 @@ mod replicas;
 mod restart;
 mod rig;
 mod templates;
+mod timeline;
 mod topology;
 mod topology_histories;

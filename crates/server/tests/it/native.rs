@@ -14,3 +14,4 @@ mod topology;
 mod view;
 mod watch;
 mod webhooks;
+mod why;

@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use api::{DefinitionView, NameList, ProcessDetail, ProcessPage, ProcessView};
+use api::{DefinitionView, NameList, ProcessDetail, ProcessPage, ProcessView, ReasonView};
 use axum::extract::State;
 use axum::response::Response;
+use control::{Reason, row_reason};
 use fleet::{Filter, OrderKey, Row, RowOrder};
 use model::{FullName, Invalid, ProcessName, ProcessState, UnixMillis};
 
@@ -36,6 +37,7 @@ fn view<'a>(row: &Row<'a>) -> ProcessView<'a> {
         managed: row.managed(),
         connected: host.link.is_up(),
         message: row.message(),
+        reason: row_reason(row).map(reason_view),
         pid: pid(row.pid()),
         version: row.version().into(),
         registered_at: row.registered_at(),
@@ -46,6 +48,14 @@ fn view<'a>(row: &Row<'a>) -> ProcessView<'a> {
         fd: row.fd(),
         disk: row.disk(),
         net: row.net(),
+    }
+}
+
+fn reason_view<'a>(reason: Reason) -> ReasonView<'a> {
+    let params = reason.params.into_iter();
+    ReasonView {
+        code: reason.code.into(),
+        params: params.map(|(key, value)| (key.into(), value)).collect(),
     }
 }
 
