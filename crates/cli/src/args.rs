@@ -11,7 +11,7 @@ use crate::verb::{
     agent, app, audit, completions, console, context, diff, drain, edit, events, export,
     expression, group, hosts, job, login, logout, logs, operate, ps, register, replicas, rm,
     search, server, status, store, task, template, token, topology, unregister, up, update, user,
-    watch, webhook, whoami,
+    watch, webhook, whoami, why,
 };
 
 const EXAMPLES: &str = "\
@@ -133,6 +133,9 @@ pub enum Verb {
     /// Show one process: spec, hosts, state
     #[command(after_help = status::examples())]
     Status(status::Args),
+    /// Say why a process is as it is
+    #[command(after_help = why::EXAMPLES)]
+    Why(why::Args),
     /// Follow a task to its end, or list the last ones
     #[command(after_help = task::EXAMPLES)]
     Task(task::Args),

@@ -40,6 +40,7 @@ pub mod user;
 pub mod watch;
 pub mod webhook;
 pub mod whoami;
+pub mod why;
 
 use crate::account::{Account, Asked};
 use crate::args::Global;

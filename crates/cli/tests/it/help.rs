@@ -29,6 +29,7 @@ const VERBS: [&str; 39] = [
     "query",
     "ps",
     "status",
+    "why",
     "task",
     "hosts",
     "search",

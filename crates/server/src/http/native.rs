@@ -10,6 +10,7 @@ mod drain;
 mod error;
 mod events;
 mod explain;
+mod figures;
 mod filter;
 mod grants;
 mod groups;
@@ -33,12 +34,14 @@ mod summary;
 mod targets;
 mod tasks;
 mod templates;
+mod timeline;
 mod tokens;
 mod topology;
 mod users;
 mod view;
 mod watch;
 mod webhooks;
+mod why;
 
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -62,6 +65,9 @@ pub(crate) fn routes() -> OpenApiRouter<HttpState> {
             register::unregister
         ))
         .routes(routes!(logs::logs))
+        .routes(routes!(why::why))
+        .routes(routes!(figures::process))
+        .routes(routes!(figures::states))
         .routes(routes!(operate::operate))
         .routes(routes!(operate::operate_many))
         .routes(routes!(tasks::list))
@@ -118,6 +124,8 @@ pub(crate) fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(watch::watch))
         .routes(routes!(summary::summary))
         .routes(routes!(events::list))
+        .routes(routes!(events::counts))
+        .routes(routes!(timeline::timeline))
         .routes(routes!(webhooks::list, webhooks::create))
         .routes(routes!(webhooks::delete))
         .routes(routes!(webhooks::test))

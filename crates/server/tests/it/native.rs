@@ -18,3 +18,4 @@ mod topology;
 mod view;
 mod watch;
 mod webhooks;
+mod why;

@@ -114,6 +114,11 @@ impl Operation {
             | "show_task"
             | "watch"
             | "summary"
+            | "timeline"
+            | "count_events"
+            | "why"
+            | "process_figures"
+            | "state_figures"
             | "list_replicas" => Needs::View,
             "operate_proc"
             | "operate_proc_v2"
