@@ -13,7 +13,7 @@ pub struct ErrorBody {
 
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct ErrorDetail {
-    /// What kind of refusal: `invalid`, `unauthenticated`, `forbidden`, `not_found`, `wrong_method`, `conflict`,
+    /// What kind of refusal: `invalid`, `unauthenticated`, `forbidden`, `not_found`, `wrong_method`, `conflict`, `count_changed`,
     /// `too_large`, `not_json`, `declined` (by the host), `too_slow`, `too_fast`, `busy`, `away` (the agent that would have
     /// to answer), `unavailable` or `internal`.
     pub code: Cow<'static, str>,
@@ -25,6 +25,9 @@ pub struct ErrorDetail {
     pub character: Option<usize>,
     /// What is wrong, in words.
     pub message: String,
+    /// Where the refusal is `count_changed`: how many processes are selected now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<u64>,
     /// Where the refusal is `forbidden` because a role is missing: which one, and who lacks it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing_role: Option<MissingRoleDetail>,

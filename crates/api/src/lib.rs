@@ -21,6 +21,7 @@ mod job;
 mod log;
 mod login;
 mod operate;
+mod plan;
 mod process;
 mod replica;
 mod rows;
@@ -48,12 +49,15 @@ pub use group::{GroupList, GroupsBody, HostGroups};
 pub use held::{ComparedProcess, ForeignView, HeldAnswer, HeldProcessView, RunView, WantedView};
 pub use host::{AgentIdBody, HostPage, HostParts, HostRef, HostRow, HostText};
 pub use job::{
-    JobBody, JobCountsView, JobCreated, JobDetail, JobList, JobOptionsBody, JobRetried,
-    JobTaskView, JobView, RetryBody,
+    BatchView, JobBegun, JobBody, JobCountsView, JobCreated, JobDetail, JobList, JobOptionsBody,
+    JobRetried, JobTaskView, JobView, RetryBody,
 };
 pub use log::LogPiece;
-pub use login::{LoggedIn, LoginBody, WhoAmI, WhoAmIApp, WhoAmIUser};
+pub use login::{
+    LoggedIn, LoginBody, LoginList, LoginView, PasswordBody, WhoAmI, WhoAmIApp, WhoAmIUser,
+};
 pub use operate::{OperateBody, Operated, OperationsBody};
+pub use plan::{FilterBody, OperationPlan, PlanBlocked, PlanCommand, PlanCount, PlanTarget};
 pub use process::{
     DefinitionView, HealthView, HostResult, HostsBody, LastExitView, NameList, ProcessDetail,
     ProcessPage, ProcessView, RegisterBody, Results, SpecBody,
@@ -61,7 +65,10 @@ pub use process::{
 pub use replica::{Draining, ReplicaList, ReplicaRow};
 pub use rows::Rows;
 pub use scalar::Scalar;
-pub use task::{Counts, InspectionView, TargetResult, TaskDetail, TaskList, TaskRow};
+pub use task::{
+    Counts, FailureGroupView, FailureGroups, InspectionView, TargetResult, TaskDetail, TaskList,
+    TaskRetryBody, TaskRow,
+};
 pub use template::{
     Bindings, ConfigFileList, ConfigFileShown, DraftBody, FileShown, Preview, PreviewBody,
     TemplateBody, TemplateList, TemplateShown, VersionList, VersionShown,

@@ -37,6 +37,7 @@ mod users;
 pub use grants::{RevokedGrants, Subject};
 pub use identity::{Identity, IdentityLogin, IdentityUser};
 pub use keys::{FirstKeys, NewJoinToken};
+pub use logins::LoginView;
 pub use missing_role::{MissingArea, MissingRole};
 pub use trail::{AuditFilter, AuditLines};
 

@@ -33,6 +33,9 @@ pub enum ControlError {
     /// The host refused or failed, and says why.
     #[error("{0}")]
     Declined(String),
+    /// The processes that a request selects are others than its caller has seen; nothing was changed.
+    #[error("{count} processes are selected now, not {expected}: look at them again")]
+    CountChanged { expected: u64, count: u64 },
     /// It exists already.
     #[error("{0}")]
     Conflict(String),
@@ -100,6 +103,9 @@ pub enum CredentialFault {
     NoUser,
     #[error("the user is unknown or the password is wrong")]
     Password,
+    /// Only a user with a login has a password and logins.
+    #[error("the request has no login: log in as the user")]
+    NoLogin,
 }
 
 impl CredentialFault {

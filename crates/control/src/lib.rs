@@ -20,6 +20,7 @@ mod draft;
 mod enrol;
 mod error;
 mod events;
+mod failures;
 mod follow;
 mod jobs;
 mod lock_order;
@@ -37,13 +38,17 @@ mod webhooks;
 
 pub use access::{
     Access, AuditFilter, AuditLines, Credentials, FirstKeys, Identity, IdentityLogin, IdentityUser,
-    MissingArea, MissingRole, NewJoinToken, RevokedGrants, Subject,
+    LoginView, MissingArea, MissingRole, NewJoinToken, RevokedGrants, Subject,
 };
 pub use answers::{HostAnswer, HostLookup, HostSelector, TargetHost};
 pub use enrol::{Certificate, Enrolment, Issued};
 pub use error::{ControlError, CredentialFault};
 pub use events::{EventFilter, EventView, Events};
-pub use jobs::{JobView, Jobs, NewJob, solutions};
+pub use failures::{AlikeReason, Failure, FailureGroup, group_failures};
+pub use jobs::{
+    Batch, BlockedTargets, JobListed, JobPlan, JobSelection, JobView, Jobs, NewJob, ProcessRef,
+    solutions,
+};
 pub use operations::{Operate, OperateSpec, Operations, TargetView, TaskView};
 pub use registry::{Groups, Mode, ProcessNames, Registration, Registry, Statuses};
 pub use replicas::{ReplicaView, Replicas};

@@ -4,6 +4,7 @@
 mod deadlines;
 mod operate;
 mod recorder;
+mod retry;
 mod task;
 mod tasks;
 

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use model::event::{Event, EventKind};
-use model::job::{JobAction, JobId, JobStatus};
+use model::job::{JobAction, JobArea, JobId, JobStatus};
 use model::status::LastExit;
-use model::topology::BusinessId;
 use model::{FullName, Host, Namespace, ProcessState, TaskId, UnixMillis};
 use store::JobCounts;
 use tokio::sync::broadcast;
@@ -43,7 +42,7 @@ pub enum ChangeEvent {
     /// A job after a change.
     Job {
         id: JobId,
-        business: BusinessId,
+        area: JobArea,
         action: JobAction,
         status: JobStatus,
         counts: JobCounts,

@@ -173,14 +173,16 @@ impl From<ControlError> for Refusal {
                 CredentialFault::Login
                 | CredentialFault::NotTrusted(_)
                 | CredentialFault::NoUser
+                | CredentialFault::NoLogin
                 | CredentialFault::Password => USER_NOT_AUTHENTICATED,
             }),
             ControlError::JoinTokenRefused(_) => Fixed(ARGUMENT_MISSING),
             ControlError::NoSuchTask(_) => Fixed(NO_SUCH_ENDPOINT),
             ControlError::NotFound(_) => NotFound,
-            ControlError::Conflict(_) | ControlError::HostInUse(_) | ControlError::Declined(_) => {
-                Conflict
-            }
+            ControlError::Conflict(_)
+            | ControlError::CountChanged { .. }
+            | ControlError::HostInUse(_)
+            | ControlError::Declined(_) => Conflict,
             ControlError::TooFast { .. } | ControlError::TooManyTries { .. } => Fixed(TOO_FAST),
             ControlError::Busy(_) | ControlError::Away(_) => Fixed(UNAVAILABLE),
             ControlError::Unavailable(cause) => {
@@ -228,7 +230,7 @@ fn credential_fault(fault: &CredentialFault) -> String {
             format!("bk_username: app {code:?} may not name a user; it needs a bk_token")
         }
         CredentialFault::NoUser => "one of bk_token and bk_username is required".to_owned(),
-        CredentialFault::Password => fault.to_string(),
+        CredentialFault::NoLogin | CredentialFault::Password => fault.to_string(),
     }
 }
 

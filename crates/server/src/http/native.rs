@@ -17,6 +17,7 @@ mod hosts;
 mod jobs;
 mod login;
 mod logs;
+mod me;
 mod operate;
 mod plain;
 mod processes;
@@ -26,6 +27,7 @@ mod register;
 mod replicas;
 mod request;
 mod response;
+mod results;
 mod selection;
 mod targets;
 mod tasks;
@@ -61,6 +63,9 @@ pub(crate) fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(operate::operate_many))
         .routes(routes!(tasks::list))
         .routes(routes!(tasks::show))
+        .routes(routes!(tasks::failures))
+        .routes(routes!(tasks::hosts))
+        .routes(routes!(tasks::retry))
         .routes(routes!(businesses::list))
         .routes(routes!(businesses::refresh))
         .routes(routes!(topology::show, topology::import, topology::remove))
@@ -83,6 +88,10 @@ pub(crate) fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(jobs::list, jobs::create))
         .routes(routes!(jobs::show))
         .routes(routes!(jobs::retry))
+        .routes(routes!(jobs::failures))
+        .routes(routes!(jobs::hosts))
+        .routes(routes!(jobs::pause))
+        .routes(routes!(jobs::resume))
         .routes(routes!(jobs::cancel))
         .routes(routes!(replicas::list))
         .routes(routes!(processes::names))
@@ -104,6 +113,9 @@ pub(crate) fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(login::login))
         .routes(routes!(login::logout))
         .routes(routes!(login::whoami))
+        .routes(routes!(me::change_password))
+        .routes(routes!(me::logins))
+        .routes(routes!(me::end_login))
         .routes(routes!(audit::list))
         .routes(routes!(audit::export))
         .routes(routes!(watch::watch))

@@ -6,6 +6,8 @@ mod browsers;
 mod events;
 mod jobs;
 mod live;
+mod me;
+mod plain_jobs;
 mod processes;
 mod revoke_and_drain;
 mod tasks;

@@ -51,7 +51,7 @@ async fn everything(store: &Store) -> (Loaded, [String; 5]) {
         ..JobPage::default()
     };
     let rest = [
-        format!("{:?}", store.tasks(999, None).await.unwrap()),
+        format!("{:?}", store.tasks(&sample::task_page(999)).await.unwrap()),
         format!("{:?}", store.audit(&audit).await.unwrap()),
         format!("{:?}", store.events(&events).await.unwrap()),
         format!("{:?}", store.jobs(&jobs).await.unwrap()),

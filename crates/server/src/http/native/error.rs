@@ -47,6 +47,7 @@ error_codes! {
     WrongMethod = "wrong_method", METHOD_NOT_ALLOWED: "the path does not take this method";
     TooSlow = "too_slow", REQUEST_TIMEOUT: "the body arrived too slowly";
     Conflict = "conflict", CONFLICT: "it exists already, or the current state does not allow it";
+    CountChanged = "count_changed", CONFLICT: "another number of processes is selected than `expect_count` says; `count` is the number now";
     TooLarge = "too_large", PAYLOAD_TOO_LARGE: "the body is over 64 MiB";
     NotJson = "not_json", UNSUPPORTED_MEDIA_TYPE: "the body's `Content-Type` is not `application/json`";
     Declined = "declined", UNPROCESSABLE_ENTITY: "the host refused or failed; the message says why";
@@ -63,6 +64,7 @@ pub(crate) struct ApiError {
     field: Option<String>,
     character: Option<usize>,
     message: String,
+    count: Option<u64>,
     missing_role: Option<Box<MissingRoleDetail>>,
     retry_after_secs: Option<u64>,
 }
@@ -74,6 +76,7 @@ impl ApiError {
             field: None,
             character: None,
             message: message.into(),
+            count: None,
             missing_role: None,
             retry_after_secs: None,
         }
@@ -200,6 +203,11 @@ impl From<ControlError> for ApiError {
             ControlError::Conflict(_) | ControlError::HostInUse(_) => {
                 Self::new(ErrorCode::Conflict, message)
             }
+            ControlError::CountChanged { count, .. } => Self {
+                count: Some(count),
+                field: Some("expect_count".to_owned()),
+                ..Self::new(ErrorCode::CountChanged, message)
+            },
             ControlError::TooFast { retry_after_ms, .. }
             | ControlError::TooManyTries { retry_after_ms } => Self {
                 retry_after_secs: Some(retry_after_ms.div_ceil(1000).max(1)),
@@ -246,6 +254,7 @@ impl IntoResponse for ApiError {
                 field: self.field,
                 character: self.character,
                 message: self.message,
+                count: self.count,
                 missing_role: self.missing_role.map(|missing| *missing),
             },
         };

@@ -107,7 +107,7 @@ fn operation(body: OperateBody, http: &HttpState, name: FullName) -> Result<Oper
     })
 }
 
-fn parse_op(text: Option<&str>) -> Result<Op, Invalid> {
+pub(super) fn parse_op(text: Option<&str>) -> Result<Op, Invalid> {
     let text = text.ok_or_else(|| Invalid::required("op"))?;
     let found = Op::ALL.into_iter().find(|op| op.as_str() == text.trim());
     found.ok_or_else(|| {

@@ -100,6 +100,32 @@ fn order(params: &QueryParams) -> Result<Vec<RowOrder>, Invalid> {
     }
 }
 
+/// The parameters of [`filter`]; `[]` marks those that take several values.
+pub(crate) const FILTER: [&str; 8] = [
+    "namespace[]",
+    "name",
+    "host[]",
+    "process[]",
+    "label[]",
+    "state[]",
+    "managed",
+    "restart_needed",
+];
+
+/// Which processes.
+pub(crate) fn filter(params: &QueryParams) -> Result<Filter, Invalid> {
+    Ok(Filter {
+        namespaces: params.namespaces()?,
+        name: params.text("name").map(ProcessName::parse).transpose()?,
+        hosts: params.hosts()?,
+        states: params.list("state", ProcessState::parse)?,
+        managed: params.flag("managed")?,
+        restart_needed: params.flag("restart_needed")?,
+        processes: params.patterns()?,
+        labels: params.labels()?,
+    })
+}
+
 /// Lists processes, with the exact number of all that match.
 #[utoipa::path(get, path = "/api/v1/processes", operation_id = "list_processes", tag = "processes", params(
     ("namespace" = Option<String>, Query, description = "One or more, repeated or separated by commas"),
@@ -125,16 +151,7 @@ pub(crate) async fn list(
     params: QueryParams,
 ) -> Result<Response, ApiError> {
     let (start, limit) = params.page()?;
-    let filter = Filter {
-        namespaces: params.namespaces()?,
-        name: params.text("name").map(ProcessName::parse).transpose()?,
-        hosts: params.hosts()?,
-        states: params.list("state", ProcessState::parse)?,
-        managed: params.flag("managed")?,
-        restart_needed: params.flag("restart_needed")?,
-        processes: params.patterns()?,
-        labels: params.labels()?,
-    };
+    let filter = filter(&params)?;
     let order = order(&params)?;
     let registry = http.control.registry();
     let answer = registry.page(&caller, filter, &order, start, limit, |page| {

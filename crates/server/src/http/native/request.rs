@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 use std::time::Duration;
 
+use api::FilterBody;
 use axum::body::HttpBody;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::header;
@@ -11,6 +12,7 @@ use axum::http::request::Parts;
 use model::selector::{LabelSelector, NamePattern};
 use model::{FullName, Host, Invalid, Namespace};
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use super::ApiError;
 use crate::http::{HttpState, body, json};
@@ -81,6 +83,45 @@ impl FromRequestParts<HttpState> for QueryParams {
 }
 
 impl QueryParams {
+    /// The parameters of a list from an object in a body. Refuses names that are not `known`: a misspelt one would select more.
+    /// `[]` after a known name marks a parameter that takes several values.
+    pub(crate) fn of_object(object: &FilterBody, known: &[&str]) -> Result<Self, Invalid> {
+        let mut pairs = Vec::new();
+        for (key, value) in object {
+            let name = |known: &str| known.trim_end_matches("[]").to_owned();
+            let Some(parameter) = known.iter().find(|known| name(known) == *key) else {
+                let known: Vec<String> = known.iter().map(|known| name(known)).collect();
+                let rule = format!("is not known: must be one of {}", known.join(", "));
+                return Err(Invalid::new(key.as_str(), rule));
+            };
+            let values = match value {
+                Value::Array(values) => values.as_slice(),
+                value => std::slice::from_ref(value),
+            };
+            if values.is_empty() {
+                let rule = "must not be an empty list: leave it out for all";
+                return Err(Invalid::new(key.as_str(), rule));
+            }
+            if values.len() > 1 && !parameter.ends_with("[]") {
+                let rule = "takes one value, not several";
+                return Err(Invalid::new(key.as_str(), rule));
+            }
+            for value in values {
+                let text = match value {
+                    Value::String(text) if !text.trim().is_empty() => text.clone(),
+                    Value::Number(number) => number.to_string(),
+                    Value::Bool(flag) => flag.to_string(),
+                    Value::String(_) | Value::Null | Value::Array(_) | Value::Object(_) => {
+                        let rule = "must be a text, a number, a boolean or a list of them";
+                        return Err(Invalid::new(key.as_str(), rule));
+                    }
+                };
+                pairs.push((key.clone(), text));
+            }
+        }
+        Ok(Self(pairs))
+    }
+
     /// The value of a parameter; an empty one is none.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         let found = self.0.iter().find(|(key, _)| key == name);
@@ -271,6 +312,45 @@ mod tests {
         assert_eq!(names, ["a", "b", "c"]);
         assert_eq!(params("").namespaces().unwrap(), None);
         assert_eq!(params("host=x").hosts().unwrap_err().field, "host");
+    }
+
+    #[test]
+    fn an_object_is_read_like_a_query() {
+        let known = ["namespace[]", "managed", "start"];
+        let read =
+            |text: &str| QueryParams::of_object(&serde_json::from_str(text).unwrap(), &known);
+        let params = read(r#"{"namespace":["a","b"],"managed":true,"start":7}"#).unwrap();
+        assert_eq!(params.namespaces().unwrap().unwrap().len(), 2);
+        assert_eq!(params.flag("managed").unwrap(), Some(true));
+        assert_eq!(params.page().unwrap().0, 7);
+        for (text, rule) in [
+            (
+                r#"{"namespaces":"a"}"#,
+                "namespaces: is not known: must be one of namespace, managed, start",
+            ),
+            (
+                r#"{"managed":[true,false]}"#,
+                "managed: takes one value, not several",
+            ),
+            (
+                r#"{"namespace":[]}"#,
+                "namespace: must not be an empty list: leave it out for all",
+            ),
+            (
+                r#"{"namespace":""}"#,
+                "namespace: must be a text, a number, a boolean or a list of them",
+            ),
+            (
+                r#"{"namespace":{}}"#,
+                "namespace: must be a text, a number, a boolean or a list of them",
+            ),
+            (
+                r#"{"managed":null}"#,
+                "managed: must be a text, a number, a boolean or a list of them",
+            ),
+        ] {
+            assert_eq!(read(text).unwrap_err().to_string(), rule);
+        }
     }
 
     #[test]

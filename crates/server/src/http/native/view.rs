@@ -52,7 +52,9 @@ pub(crate) async fn list(
     params: QueryParams,
 ) -> Result<Response, ApiError> {
     let (start, limit) = params.page()?;
-    let filter = filter(&params)?;
+    let business = params.number("business", 0..=u64::from(u32::MAX))?;
+    let business = business.ok_or_else(|| Invalid::required("business"))?;
+    let filter = filter(BusinessId(business as u32), &params)?;
     let topology = http.control.topology();
     let answer = topology.page(&caller, &filter, start, limit, |page| {
         ok(&ViewList {
@@ -64,13 +66,29 @@ pub(crate) async fn list(
     Ok(answer)
 }
 
-fn filter(params: &QueryParams) -> Result<ViewFilter, ApiError> {
-    let business = params.number("business", 0..=u64::from(u32::MAX))?;
-    let business = business.ok_or_else(|| Invalid::required("business"))?;
+/// The parameters of [`filter`]; `[]` marks those that take several values.
+pub(crate) const FILTER: [&str; 14] = [
+    "env",
+    "set[]",
+    "module[]",
+    "service[]",
+    "name[]",
+    "id[]",
+    "expr",
+    "status[]",
+    "state[]",
+    "restart_needed",
+    "managed",
+    "ip[]",
+    "cloud[]",
+    "search[]",
+];
+
+/// Which processes of a business.
+pub(crate) fn filter(business: BusinessId, params: &QueryParams) -> Result<ViewFilter, ApiError> {
     let terms = params.list("search", |term| Ok(term.to_owned()))?;
     let terms = terms.unwrap_or_default();
     let ordering = params.list("order", parse_order)?;
-    let business = BusinessId(business as u32);
     Ok(ViewFilter {
         clouds: params.list("cloud", parse_id)?.map(distinct),
         statuses: params.list("status", parse_status)?.map(distinct),

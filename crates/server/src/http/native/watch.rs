@@ -11,6 +11,7 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use control::ChangeEvent;
 use futures_util::{Stream, StreamExt, stream};
 use model::access::{Caller, Permission};
+use model::job::JobArea;
 use model::topology::namespace_of;
 use model::{Host, Invalid, Namespace};
 use serde::Serialize;
@@ -132,15 +133,11 @@ impl WatchFilter {
             ChangeEvent::Event { host, event } => {
                 self.has_namespace(&event.process.namespace) && self.has_host(host)
             }
-            ChangeEvent::Task { namespaces, .. } => {
-                // Like reading the task itself: one namespace that is not allowed hides it.
-                let may_see = |namespace| self.caller.may(Permission::View, namespace);
-                namespaces.iter().all(may_see)
-                    && namespaces
-                        .iter()
-                        .any(|namespace| self.has_namespace(namespace))
-            }
-            ChangeEvent::Job { business, .. } => self.has_namespace(&namespace_of(*business)),
+            ChangeEvent::Task { namespaces, .. } => self.has_namespaces(namespaces),
+            ChangeEvent::Job { area, .. } => match area {
+                JobArea::Business(business) => self.has_namespace(&namespace_of(*business)),
+                JobArea::Namespaces(namespaces) => self.has_namespaces(namespaces),
+            },
             ChangeEvent::Agent { host, .. } => self.has_host(host),
         }
     }
@@ -149,6 +146,13 @@ impl WatchFilter {
         let wanted = self.namespaces.as_ref();
         wanted.is_none_or(|wanted| wanted.contains(namespace))
             && self.caller.may(Permission::View, namespace)
+    }
+
+    /// Like reading the task or job itself: one namespace that is not allowed hides it.
+    fn has_namespaces(&self, namespaces: &[Namespace]) -> bool {
+        let may_see = |namespace| self.caller.may(Permission::View, namespace);
+        let mut all = namespaces.iter();
+        namespaces.iter().all(may_see) && all.any(|namespace| self.has_namespace(namespace))
     }
 
     fn has_host(&self, host: &Host) -> bool {
@@ -218,7 +222,7 @@ fn written(happening: &ChangeEvent) -> Event {
         ),
         ChangeEvent::Job {
             id,
-            business,
+            area,
             action,
             status,
             counts,
@@ -226,7 +230,7 @@ fn written(happening: &ChangeEvent) -> Event {
             name,
             &JobProgress {
                 id: id.0,
-                business: business.0,
+                business: area.business().map(|business| business.0),
                 action: action.as_str().into(),
                 status: status.as_str().into(),
                 counts: job_counts(*counts),
@@ -300,7 +304,7 @@ mod tests {
     fn a_job_is_visible_with_its_business() {
         let job = ChangeEvent::Job {
             id: JobId(1),
-            business: BusinessId(2),
+            area: JobArea::Business(BusinessId(2)),
             action: model::job::JobAction::Start,
             status: model::job::JobStatus::Running,
             counts: Default::default(),
