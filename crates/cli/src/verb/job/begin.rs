@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use api::{
-    ExpressionBody, FilterBody, JobBegun, JobBody, JobOptionsBody, OperationPlan, ViewProcess,
+    ExpressionBody, FilterBody, JobBegun, JobBody, JobOptionsBody, OperationPlan, Scalar,
+    ViewProcess,
 };
 use model::job::{BatchSize, JobAction};
 use model::selector::NamePattern;
@@ -104,7 +105,7 @@ pub struct BeginArgs {
 struct PaceArgs {
     /// At most this many at a time, or this share of all: 10, 5% [default: all of one priority]
     #[arg(long, value_name = "N", value_parser = parse_batch)]
-    batch: Option<String>,
+    batch: Option<BatchSize>,
     /// Continue after up to this many failures
     #[arg(long, value_name = "N", default_value_t = 0)]
     max_failures: u32,
@@ -119,10 +120,16 @@ struct PaceArgs {
     ignore: Vec<i64>,
 }
 
-fn parse_batch(text: &str) -> Result<String, String> {
-    let size = BatchSize::parse(text);
-    size.map(|_| text.to_owned())
-        .map_err(|invalid| invalid.rule)
+fn parse_batch(text: &str) -> Result<BatchSize, String> {
+    BatchSize::parse(text).map_err(|invalid| invalid.rule)
+}
+
+/// The size as a request has it.
+fn size_of(batch: BatchSize) -> Scalar {
+    match batch {
+        BatchSize::Tasks(n) => Scalar::Int(n.into()),
+        BatchSize::Percent(percent) => format!("{percent}%").as_str().into(),
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -199,7 +206,7 @@ impl PaceArgs {
         let isolation = self.isolation.unwrap_or(IsolationArg::Business);
         JobOptionsBody {
             isolation: value_name(isolation).as_str().into(),
-            batch_size: self.batch.as_deref().map(Into::into).unwrap_or_default(),
+            batch_size: self.batch.map_or(Scalar::Absent, size_of),
             max_failures: Some(self.max_failures.into()),
             ignore_error_codes: Some(self.ignore.clone()),
             pause_secs: Some(u32::try_from(pause).unwrap_or(u32::MAX).into()),
