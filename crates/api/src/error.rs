@@ -13,8 +13,8 @@ pub struct ErrorBody {
 
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct ErrorDetail {
-    /// What kind of refusal: `invalid`, `unauthenticated`, `forbidden`, `not_found`, `wrong_method`, `conflict`, `count_changed`,
-    /// `too_large`, `not_json`, `declined` (by the host), `too_slow`, `too_fast`, `busy`, `away` (the agent that would have
+    /// What kind of refusal: `invalid`, `unauthenticated`, `forbidden`, `not_found`, `wrong_method`, `conflict`,
+    /// `count_changed`, `too_large`, `not_json`, `declined` (by the host), `too_slow`, `too_fast`, `busy`, `away` (the agent that would have
     /// to answer), `unavailable` or `internal`.
     pub code: Cow<'static, str>,
     /// The field that breaks a rule, where one does.
@@ -25,12 +25,12 @@ pub struct ErrorDetail {
     pub character: Option<usize>,
     /// What is wrong, in words.
     pub message: String,
-    /// Where the refusal is `count_changed`: how many processes are selected now.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub count: Option<u64>,
     /// Where the refusal is `forbidden` because a role is missing: which one, and who lacks it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing_role: Option<MissingRoleDetail>,
+    /// Where the refusal is `count_changed`: how many processes match now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<u64>,
 }
 
 /// The role that a request needs and that its app, its user or both lack. Without `namespace` and `business` the role is needed

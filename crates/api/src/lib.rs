@@ -21,7 +21,6 @@ mod job;
 mod log;
 mod login;
 mod operate;
-mod plan;
 mod process;
 mod replica;
 mod rows;
@@ -54,13 +53,17 @@ pub use job::{
 };
 pub use log::LogPiece;
 pub use login::{
-    LoggedIn, LoginBody, LoginList, LoginView, PasswordBody, WhoAmI, WhoAmIApp, WhoAmIUser,
+    LoggedIn, LoginBody, LoginCodeBody, LoginCodeCreated, LoginList, LoginView, PasswordBody,
+    WhoAmI, WhoAmIApp, WhoAmIUser,
 };
-pub use operate::{OperateBody, Operated, OperationsBody};
-pub use plan::{FilterBody, OperationPlan, PlanBlocked, PlanCommand, PlanCount, PlanTarget};
+pub use operate::{
+    BlockedGroup, CommandCount, FilterBody, OperateBody, Operated, OperatedInBatches,
+    OperationPlanView, OperationsBody, SampleProcess, ValueCount,
+};
 pub use process::{
-    DefinitionView, HealthView, HostResult, HostsBody, LastExitView, NameList, ProcessDetail,
-    ProcessPage, ProcessView, RegisterBody, Results, SpecBody,
+    DefinitionView, FacetList, FacetValueView, FacetView, HealthView, HostResult, HostsBody,
+    LastExitView, NameList, ProcessDetail, ProcessPage, ProcessView, RegisterBody, Results,
+    SpecBody,
 };
 pub use replica::{Draining, ReplicaList, ReplicaRow};
 pub use rows::Rows;
@@ -75,6 +78,11 @@ pub use template::{
 };
 pub use token::{CreatedToken, TokenBody, TokenList, TokenRow};
 pub use topology::{BusinessList, BusinessView, ChangeCounts, Difference, LeftOutRow};
-pub use view::{InstanceView, NamedId, TemplateOf, ViewList, ViewProcess};
-pub use watch::{AgentChange, JobProgress, Lagged, StatusChange, TaskProgress};
+pub use view::{
+    BusinessTree, InstanceView, NamedId, TemplateOf, TreeModule, TreeSet, ViewList, ViewProcess,
+};
+pub use watch::{
+    AgentChange, FleetSummary, JobProgress, Lagged, RegistrationChange, StatusChange, TaskProgress,
+    TemplateChange, TopologyChange,
+};
 pub use webhook::{CreatedWebhook, WebhookBody, WebhookList, WebhookRow, WebhookTest};

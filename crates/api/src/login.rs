@@ -10,10 +10,33 @@ use crate::GrantRow;
 #[serde(deny_unknown_fields)]
 #[expect(missing_debug_implementations, reason = "it holds a password")]
 pub struct LoginBody {
-    #[schema(required)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub username: Option<String>,
-    #[schema(required)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password: Option<String>,
+    /// A one-time code, in place of `username` and `password`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LoginCodeBody {
+    /// Who can log in with it: the caller if not given; for an app without a user, the first administrator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+}
+
+#[derive(Serialize, Deserialize, ToSchema)]
+#[expect(missing_debug_implementations, reason = "it holds a secret")]
+pub struct LoginCodeCreated {
+    pub user: String,
+    /// Logs this user in once.
+    pub code: String,
+    /// Where the console takes the code: append it to the address of the server.
+    pub path: String,
+    #[schema(value_type = i64)]
+    pub expires_at: UnixMillis,
 }
 
 #[derive(Serialize, Deserialize, ToSchema)]

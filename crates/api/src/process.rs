@@ -38,6 +38,10 @@ responses! {
         #[schema(value_type = String)]
         pub host: HostText,
         pub agent_id: Option<Cow<'a, str>>,
+        /// As its agent reported it.
+        pub hostname: Option<Cow<'a, str>>,
+        /// The business whose process it is an instance of.
+        pub business: Option<u32>,
         #[schema(value_type = BTreeMap<String, String>)]
         pub labels: Cow<'a, Labels>,
         /// The `id` of its definition; hosts with the same one are registered alike.
@@ -84,6 +88,35 @@ responses! {
         pub disk: u64,
         /// Bytes per second.
         pub net: u64,
+        /// Operations that the caller may not or cannot take now, each with its reason: `role`, `agent_away`, `no_command`,
+        /// `not_running` (reload), or `already_running`, `already_stopped`, `already_managed`, `already_unmanaged`, which are
+        /// accepted all the same.
+        #[schema(value_type = BTreeMap<String, String>)]
+        pub blocked: BTreeMap<Cow<'a, str>, Cow<'a, str>>,
+    }
+
+    /// How many processes match, and how many of them have each value.
+    pub struct FacetList {
+        /// By the whole filter.
+        pub count: u64,
+        /// In the order of `by`.
+        pub facets: Vec<FacetView>,
+    }
+
+    /// The values of one dimension, the most frequent first. It is not narrowed by its own part of the filter.
+    pub struct FacetView {
+        pub by: String,
+        pub values: Vec<FacetValueView>,
+        /// How many values were left off.
+        pub more: usize,
+    }
+
+    pub struct FacetValueView {
+        /// As the filter takes it.
+        pub value: String,
+        /// The name of a business, set, module, service instance or cloud area.
+        pub name: Option<String>,
+        pub count: u64,
     }
 
     /// How a run ended. Neither code nor signal: the agent could not see it.

@@ -1,5 +1,6 @@
 //! The rows of a page, as JSON that is written once.
 
+use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
 use serde::de::DeserializeOwned;
@@ -53,6 +54,23 @@ impl<T: Serialize> Rows<T> {
     }
 }
 
+impl<T> Rows<T> {
+    /// Only these members of each row.
+    #[must_use]
+    pub fn only(self, members: &[String]) -> Self {
+        let written = self.written.iter().map(|row| {
+            let row: BTreeMap<&str, &RawValue> =
+                serde_json::from_str(row.get()).expect("a row is an object");
+            let kept = row
+                .iter()
+                .filter(|(name, _)| members.iter().any(|m| m == *name));
+            let kept: BTreeMap<_, _> = kept.collect();
+            to_raw_value(&kept).expect("members have string keys")
+        });
+        Self::new(written.collect())
+    }
+}
+
 impl<T: DeserializeOwned> Rows<T> {
     pub fn read(&self) -> serde_json::Result<Vec<T>> {
         let rows = self.written.iter();
@@ -83,6 +101,24 @@ mod tests {
         assert_eq!(fit(18), rows);
         assert_eq!(fit(17), ["aaaa", "bbbb"]);
         assert_eq!(fit(1), ["aaaa"], "a page holds at least one row");
+    }
+
+    #[test]
+    fn rows_may_have_only_some_members() {
+        #[derive(Serialize)]
+        struct Row {
+            b: u8,
+            a: &'static str,
+            c: Vec<u8>,
+        }
+        let row = Row {
+            b: 1,
+            a: "x\"",
+            c: vec![2],
+        };
+        let rows = Rows::within(100, [row]).only(&["c".to_owned(), "a".to_owned()]);
+        let text = serde_json::to_string(&rows).unwrap();
+        assert_eq!(text, r#"[{"a":"x\"","c":[2]}]"#);
     }
 
     #[test]

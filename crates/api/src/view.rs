@@ -1,7 +1,10 @@
 //! The process view: the processes of a business.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::net::Ipv6Addr;
+
+use model::UnixMillis;
 
 use crate::{HostText, Rows};
 
@@ -47,6 +50,9 @@ responses! {
         pub priority: Option<i32>,
         pub config_templates: Vec<TemplateOf<'a>>,
         pub instances: Vec<InstanceView<'a>>,
+        /// Actions of jobs that the caller may not or cannot take now, each with its reason, as in the list of processes.
+        #[schema(value_type = BTreeMap<String, String>)]
+        pub blocked: BTreeMap<Cow<'a, str>, Cow<'a, str>>,
     }
 
     #[schema(as = Place)]
@@ -75,6 +81,8 @@ responses! {
         pub was: Option<Cow<'a, str>>,
         /// Whether its run began with an older spec, whose changes take effect only at the next start.
         pub restart_needed: bool,
+        /// What is wanted: `running` or `stopped`.
+        pub wanted: Cow<'a, str>,
         pub managed: bool,
         /// Null when there is none.
         pub pid: Option<i32>,
@@ -82,5 +90,37 @@ responses! {
         pub message: Cow<'a, str>,
         /// Whether its host's agent is connected.
         pub connected: bool,
+        /// Times are milliseconds since 1970, 0 for never.
+        #[schema(value_type = i64)]
+        pub started_at: UnixMillis,
+        #[schema(value_type = i64)]
+        pub reported_at: UnixMillis,
+        /// Percent of the whole machine.
+        pub cpu: f64,
+        pub mem: f64,
+    }
+
+    /// The sets and modules of a business.
+    pub struct BusinessTree<'a> {
+        pub sets: Vec<TreeSet<'a>>,
+    }
+
+    pub struct TreeSet<'a> {
+        pub id: u32,
+        pub name: Cow<'a, str>,
+        /// `test`, `experience` or `formal`.
+        pub env: Cow<'a, str>,
+        /// How many processes it has.
+        pub count: u64,
+        /// How many of them run, with all their instances.
+        pub running: u64,
+        pub modules: Vec<TreeModule<'a>>,
+    }
+
+    pub struct TreeModule<'a> {
+        pub id: u32,
+        pub name: Cow<'a, str>,
+        pub count: u64,
+        pub running: u64,
     }
 }

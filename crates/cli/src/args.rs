@@ -8,9 +8,10 @@ use crate::confirm::WHEN;
 use crate::failure::{EXIT_CODES, Failure};
 use crate::out::{Format, Out};
 use crate::verb::{
-    agent, app, audit, completions, context, diff, drain, edit, events, export, expression, group,
-    hosts, job, login, logout, logs, operate, passwd, ps, register, replicas, rm, server, status,
-    store, task, template, token, topology, unregister, up, update, user, watch, webhook, whoami,
+    agent, app, audit, completions, console, context, diff, drain, edit, events, export,
+    expression, group, hosts, job, login, logout, logs, operate, passwd, ps, register, replicas,
+    rm, server, status, store, task, template, token, topology, unregister, up, update, user,
+    watch, webhook, whoami,
 };
 
 const EXAMPLES: &str = "\
@@ -168,6 +169,9 @@ pub enum Verb {
     #[command(subcommand, after_help = template::EXAMPLES)]
     Template(Box<template::Action>),
 
+    /// Print a link that logs a browser in to the web console
+    #[command(after_help = console::EXAMPLES)]
+    Console(console::Args),
     /// Log in to a server
     #[command(after_help = login::EXAMPLES)]
     Login(login::Args),

@@ -65,8 +65,8 @@ pub fn main() -> ExitCode {
 fn run(context: &Context, verb: Verb) -> Result<failure::Exit, failure::Failure> {
     use model::Op;
     use verb::{
-        agent, app, audit, completions, context as contexts, diff, drain, edit, events, export,
-        expression, group, hosts, job, login, logout, logs, operate, passwd, ps, register,
+        agent, app, audit, completions, console, context as contexts, diff, drain, edit, events,
+        export, expression, group, hosts, job, login, logout, logs, operate, passwd, ps, register,
         replicas, rm, server, status, store, task, template, token, topology, unregister, up,
         update, user, watch, webhook, whoami,
     };
@@ -101,6 +101,7 @@ fn run(context: &Context, verb: Verb) -> Result<failure::Exit, failure::Failure>
         Verb::Expression(action) => expression::run(context, &action),
         Verb::Job(action) => job::run(context, &action),
         Verb::Template(action) => template::run(context, &action),
+        Verb::Console(args) => console::run(context, &args),
         Verb::Login(args) => login::run(context, &args),
         Verb::Logout(args) => logout::run(context, &args),
         Verb::Whoami(args) => whoami::run(context, &args),

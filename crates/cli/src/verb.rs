@@ -4,6 +4,7 @@ pub mod agent;
 pub mod app;
 pub mod audit;
 pub mod completions;
+pub mod console;
 pub mod context;
 pub mod diff;
 pub mod drain;

@@ -28,6 +28,7 @@ mod attempts;
 mod grants;
 mod identity;
 mod keys;
+mod login_codes;
 mod logins;
 mod missing_role;
 mod refusals;
@@ -37,6 +38,7 @@ mod users;
 pub use grants::{RevokedGrants, Subject};
 pub use identity::{Identity, IdentityLogin, IdentityUser};
 pub use keys::{FirstKeys, NewJoinToken};
+pub use login_codes::LoginCode;
 pub use logins::LoginView;
 pub use missing_role::{MissingArea, MissingRole};
 pub use trail::{AuditFilter, AuditLines};
@@ -115,6 +117,11 @@ impl Accounts {
 
     /// The user of this login and the login, unless it has expired.
     fn login(&self, token: &str, at: UnixMillis) -> Option<(&User, &Login)> {
+        (!login_codes::is_code(token)).then(|| self.session(token, at))?
+    }
+
+    /// The same for a one-time code, too.
+    fn session(&self, token: &str, at: UnixMillis) -> Option<(&User, &Login)> {
         let login = self.logins.get(&secrets::sha256(token))?;
         let user = self.users.get(&login.user)?;
         (login.expires_at > at).then_some((user, login))

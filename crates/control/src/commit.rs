@@ -16,6 +16,7 @@ use tokio::sync::MutexGuard;
 
 use crate::access::Accounts;
 use crate::core::Core;
+use crate::watch::Committed;
 use crate::{ChangeEvent, ControlError};
 
 /// How often a commit that waits for its turn checks whether the store is away.
@@ -158,15 +159,17 @@ impl Core {
     /// panic ends the process: the store has the commit, and memory would have half of it.
     fn fold(&self, revision: Revision, changes: &Changes) {
         let _fail_stop = FailStop::new();
-        let (desired, tasks, jobs) = {
+        let (desired, tasks, jobs, watched) = {
             let mut fleet = self.fleet_mut();
             let mut accounts = self.accounts_mut();
             let mut jobs = self.jobs.table();
             let mut tasks = self.tasks.table();
             let desired = desired_changes(&fleet, changes);
+            let watched = (self.watchers.any()).then(|| Committed::before(&fleet, changes));
             fleet.apply(revision, changes);
             accounts.apply(changes);
-            (desired, tasks.apply(changes), jobs.apply(changes))
+            let watched = watched.map(|watched| watched.after(&fleet, changes, self.now()));
+            (desired, tasks.apply(changes), jobs.apply(changes), watched)
         };
         self.tasks.announce(&tasks);
         self.outboxes.send_processes(&desired);
@@ -176,7 +179,7 @@ impl Core {
         self.deliveries.apply(changes);
         self.watchers.send_tasks(&tasks);
         self.jobs.announce(&jobs);
-        for event in jobs.events {
+        for event in jobs.events.into_iter().chain(watched.into_iter().flatten()) {
             self.watchers.send(event);
         }
     }

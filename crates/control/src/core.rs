@@ -9,14 +9,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bus::Bus;
 use fleet::Fleet;
 use locks::{ReadGuard, RwLock, WriteGuard};
+use model::UnixMillis;
 use model::change::ProcessId;
-use model::{Host, UnixMillis};
 use store::Store;
 use tokio::sync::{Notify, watch};
 
 use crate::access::Accounts;
 use crate::jobs::OpenJobs;
 use crate::operations::Tasks;
+use crate::registry::Summaries;
 use crate::sessions::Outboxes;
 use crate::watch::{Counters, Watchers};
 use crate::webhooks::DeliveryHealth;
@@ -37,6 +38,7 @@ pub(crate) struct Core {
     pub(crate) committing: tokio::sync::Mutex<()>,
     pub(crate) store_link: StoreLink,
     pub(crate) watchers: Watchers,
+    pub(crate) summaries: Summaries,
     pub(crate) counters: Counters,
     pub(crate) deliveries: DeliveryHealth,
     /// A process that vanished from the topology may have stopped.
@@ -80,6 +82,7 @@ impl Core {
             committing: tokio::sync::Mutex::new(()),
             store_link: StoreLink::default(),
             watchers: Watchers::default(),
+            summaries: Summaries::default(),
             counters: Counters::default(),
             deliveries: DeliveryHealth::default(),
             retire: Notify::new(),
@@ -114,25 +117,14 @@ impl Core {
         self.store_link.is_away.load(Ordering::SeqCst)
     }
 
-    /// Sends watchers the processes of a host of which more than figures changed.
-    pub(crate) fn publish_statuses(&self, host: Host, changed: &[ProcessId], at: UnixMillis) {
+    /// Sends watchers the processes of which more than figures changed.
+    pub(crate) fn publish_statuses(&self, changed: &[ProcessId], at: UnixMillis) {
         if !self.watchers.any() {
             return;
         }
         let fleet = self.fleet();
         for row in changed.iter().filter_map(|id| fleet.row(*id)) {
-            self.watchers.send(ChangeEvent::Status {
-                process: row.name().clone(),
-                host,
-                state: row.process_state(),
-                next_at: row.next_at(),
-                restarts: row.restarts(),
-                last_exit: row.last_exit(),
-                restart_needed: row.restart_needed(),
-                pid: row.pid(),
-                message: row.message().into_owned(),
-                at,
-            });
+            self.watchers.send(ChangeEvent::status(&row, at));
         }
     }
 

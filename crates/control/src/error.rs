@@ -33,12 +33,14 @@ pub enum ControlError {
     /// The host refused or failed, and says why.
     #[error("{0}")]
     Declined(String),
-    /// The processes that a request selects are others than its caller has seen; nothing was changed.
-    #[error("{count} processes are selected now, not {expected}: look at them again")]
-    CountChanged { expected: u64, count: u64 },
     /// It exists already.
     #[error("{0}")]
     Conflict(String),
+    /// A filter matches another number of processes than the caller expects; nothing was done.
+    #[error(
+        "expect_count: the filter matches {count} processes now, not {expected}; nothing was done"
+    )]
+    CountChanged { expected: u64, count: u64 },
     /// The host has another agent: an operator can replace it, or it expires.
     #[error("{0}")]
     HostInUse(String),
@@ -106,6 +108,8 @@ pub enum CredentialFault {
     /// Only a user with a login has a password and logins.
     #[error("the request has no login: log in as the user")]
     NoLogin,
+    #[error("the login link was used already, or it is too old: `muster console` makes another")]
+    Code,
 }
 
 impl CredentialFault {

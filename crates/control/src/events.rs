@@ -6,10 +6,9 @@ use model::access::{AccessArea, Caller, Permission};
 use model::event::{Event, EventKind};
 use model::{Host, Namespace, ProcessName, UnixMillis};
 use store::{EventPage, StoredEvent};
-use tokio::sync::broadcast;
 
 use crate::core::Core;
-use crate::{Access, ChangeEvent, ControlError};
+use crate::{Access, ChangeId, ChangeReader, ControlError};
 
 /// Which events to list. A field that is None does not filter.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -51,8 +50,13 @@ impl Events {
     }
 
     /// Subscribes to changes from now on.
-    pub fn watch(&self) -> broadcast::Receiver<Arc<ChangeEvent>> {
-        self.core.watchers.subscribe()
+    pub fn watch(&self) -> ChangeReader {
+        self.core.watchers.subscribe(None).0
+    }
+
+    /// Subscribes to changes after this one. False if they are not all known here: then the changes from now on follow.
+    pub fn watch_since(&self, since: ChangeId) -> (ChangeReader, bool) {
+        self.core.watchers.subscribe(Some(since))
     }
 
     /// Newest first, in the namespaces that the caller may see. Naming another one is refused.

@@ -18,9 +18,8 @@ mod workers;
 
 pub use create::NewJob;
 pub use order::Batch;
-pub use plan::{BlockedTargets, JobPlan};
 pub(crate) use run::run;
-pub use select::{JobSelection, ProcessRef};
+pub use select::JobSelection;
 pub use settle::solutions;
 pub(crate) use table::OpenJobs;
 

@@ -38,19 +38,19 @@ mod webhooks;
 
 pub use access::{
     Access, AuditFilter, AuditLines, Credentials, FirstKeys, Identity, IdentityLogin, IdentityUser,
-    LoginView, MissingArea, MissingRole, NewJoinToken, RevokedGrants, Subject,
+    LoginCode, LoginView, MissingArea, MissingRole, NewJoinToken, RevokedGrants, Subject,
 };
 pub use answers::{HostAnswer, HostLookup, HostSelector, TargetHost};
 pub use enrol::{Certificate, Enrolment, Issued};
 pub use error::{ControlError, CredentialFault};
 pub use events::{EventFilter, EventView, Events};
 pub use failures::{AlikeReason, Failure, FailureGroup, group_failures};
-pub use jobs::{
-    Batch, BlockedTargets, JobListed, JobPlan, JobSelection, JobView, Jobs, NewJob, ProcessRef,
-    solutions,
+pub use jobs::{Batch, JobListed, JobSelection, JobView, Jobs, NewJob, solutions};
+pub use operations::{
+    BlockReason, BlockedProcesses, Operate, OperateMatching, OperateSpec, OperationPlan,
+    Operations, TargetView, TaskView, blocked, blocked_in_view,
 };
-pub use operations::{Operate, OperateSpec, Operations, TargetView, TaskView};
-pub use registry::{Groups, Mode, ProcessNames, Registration, Registry, Statuses};
+pub use registry::{Groups, Mode, ProcessNames, Registration, Registry, Statuses, Summary};
 pub use replicas::{ReplicaView, Replicas};
 pub use sessions::{
     AnswerStream, Comparison, DesiredState, FileOnHost, HeldView, LogsOf, Refused, Session,
@@ -60,7 +60,9 @@ pub use templates::{NewTemplate, PreviewOf, TemplateView, Templates};
 pub use topology::{
     Apply, BusinessSummary, ChangeCounts, Difference, Overview, Selected, Topology, TopologySource,
 };
-pub use watch::{ChangeEvent, Figures};
+pub use watch::{
+    Change, ChangeEvent, ChangeId, ChangeKey, ChangeReader, Figures, Missed, Registered,
+};
 pub use webhooks::{Deliveries, MAX_WEBHOOKS, WebhookHealth, Webhooks};
 
 use std::sync::Arc;

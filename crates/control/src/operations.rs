@@ -1,16 +1,22 @@
 //! Operations on processes: a task with one target per process. Every target ends exactly once, by its agent's result or by its
 //! deadline.
 
+mod blocked;
 mod deadlines;
 mod operate;
+mod operate_matching;
 mod recorder;
 mod retry;
 mod task;
 mod tasks;
 
+pub(crate) use blocked::command_of;
+pub use blocked::{BlockReason, blocked, blocked_in_view};
 pub(crate) use deadlines::run as end_overdue;
 pub(crate) use operate::OperatePlan;
 pub use operate::{Operate, OperateSpec};
+pub(crate) use operate_matching::by_count;
+pub use operate_matching::{BlockedProcesses, OperateMatching, OperationPlan};
 pub(crate) use recorder::{Record, run as record};
 pub use task::{TargetView, TaskView};
 pub(crate) use tasks::{Task, Tasks};
@@ -20,7 +26,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 
 use crate::core::Core;
-use crate::{Access, Replicas};
+use crate::{Access, ControlError, Replicas};
 
 /// How many results and events may wait to be recorded before agents are slowed.
 const RECORD_BACKLOG: usize = 16 * 1024;
@@ -48,4 +54,12 @@ impl Operations {
         };
         (operations, incoming)
     }
+}
+
+/// Every target that may be open is.
+fn too_many_open() -> ControlError {
+    ControlError::Busy(format!(
+        "{} operations are under way already: try again when some have ended",
+        tasks::MAX_OPEN_TARGETS
+    ))
 }

@@ -3,10 +3,13 @@
 mod groups;
 mod read;
 mod register;
+mod summary;
 mod unregister;
 
 pub use read::{Groups, ProcessNames, Statuses};
 pub use register::{Mode, Registration};
+pub(crate) use summary::Summaries;
+pub use summary::Summary;
 
 use std::sync::Arc;
 

@@ -1,34 +1,46 @@
 //! Sends changes to watchers, and counts them for `/metrics`.
 
-use std::collections::BTreeSet;
+mod backlog;
+mod committed;
+
+pub use backlog::{Change, ChangeId, ChangeReader, Missed};
+pub(crate) use committed::Committed;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use fleet::Row;
+use model::change::ProcessId;
+use model::config_template::TemplateId;
 use model::event::{Event, EventKind};
 use model::job::{JobAction, JobArea, JobId, JobStatus};
 use model::status::LastExit;
-use model::{FullName, Host, Namespace, ProcessState, TaskId, UnixMillis};
+use model::topology::BusinessId;
+use model::{Flag, FullName, Host, Namespace, ProcessState, TaskId, UnixMillis};
 use store::JobCounts;
-use tokio::sync::broadcast;
 
 use crate::operations::Task;
 use crate::{Control, WebhookHealth};
+use backlog::Backlog;
 
-/// How many changes a slow watcher may fall behind before it misses some.
-const BACKLOG: usize = 4096;
-
-/// A change, for watchers. A slow watcher misses some, and the channel reports that.
+/// A change, for watchers.
 #[derive(Debug, Clone)]
 pub enum ChangeEvent {
     Status {
+        id: ProcessId,
         process: FullName,
         host: Host,
         state: ProcessState,
+        wanted: Flag,
+        managed: bool,
         next_at: Option<UnixMillis>,
         restarts: u32,
         last_exit: Option<LastExit>,
         restart_needed: bool,
         pid: i32,
+        started_at: UnixMillis,
+        cpu: f32,
+        mem: f32,
         message: String,
         at: UnixMillis,
     },
@@ -37,7 +49,9 @@ pub enum ChangeEvent {
         n_targets: usize,
         n_ended: usize,
         n_ok: usize,
-        namespaces: Vec<Namespace>,
+        namespaces: Arc<[Namespace]>,
+        /// Of its targets, each once.
+        processes: Arc<[Arc<FullName>]>,
     },
     /// A job after a change.
     Job {
@@ -56,6 +70,90 @@ pub enum ChangeEvent {
         host: Host,
         event: Event,
     },
+    /// Registrations of a process by one commit.
+    Registration {
+        process: FullName,
+        n_hosts: usize,
+        what: Registered,
+    },
+    /// Sets, modules, hosts or processes of a business.
+    Topology {
+        business: BusinessId,
+    },
+    /// A template, one of its versions or its bindings.
+    Template {
+        business: BusinessId,
+        template: TemplateId,
+    },
+}
+
+/// How a commit changed registrations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Registered {
+    New,
+    Updated,
+    Gone,
+}
+
+/// What a change is of. Of two changes with the same key, the later says everything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ChangeKey {
+    Process(ProcessId),
+    Task(TaskId),
+    Job(JobId),
+    Agent(Host),
+    Topology(BusinessId),
+    Template(TemplateId),
+}
+
+impl ChangeEvent {
+    /// None if each change of this kind counts.
+    pub fn key(&self) -> Option<ChangeKey> {
+        match self {
+            Self::Status { id, .. } => Some(ChangeKey::Process(*id)),
+            Self::Task { id, .. } => Some(ChangeKey::Task(*id)),
+            Self::Job { id, .. } => Some(ChangeKey::Job(*id)),
+            Self::Agent { host, .. } => Some(ChangeKey::Agent(*host)),
+            Self::Topology { business } => Some(ChangeKey::Topology(*business)),
+            Self::Template { template, .. } => Some(ChangeKey::Template(*template)),
+            Self::Event { .. } | Self::Registration { .. } => None,
+        }
+    }
+
+    /// The bytes of its texts, of which the encoded form is a second copy.
+    fn text_bytes(&self) -> usize {
+        match self {
+            Self::Status { message, .. } => 2 * message.len(),
+            Self::Event { event, .. } => 2 * event.reason.len(),
+            Self::Task { .. }
+            | Self::Job { .. }
+            | Self::Agent { .. }
+            | Self::Registration { .. }
+            | Self::Topology { .. }
+            | Self::Template { .. } => 0,
+        }
+    }
+
+    pub(crate) fn status(row: &Row<'_>, at: UnixMillis) -> Self {
+        Self::Status {
+            id: row.id(),
+            process: row.name().clone(),
+            host: row.host().host,
+            state: row.process_state(),
+            wanted: row.flag(),
+            managed: row.managed(),
+            next_at: row.next_at(),
+            restarts: row.restarts(),
+            last_exit: row.last_exit(),
+            restart_needed: row.restart_needed(),
+            pid: row.pid(),
+            started_at: row.started_at(),
+            cpu: row.cpu(),
+            mem: row.mem(),
+            message: row.message().into_owned(),
+            at,
+        }
+    }
 }
 
 /// Figures for `/metrics`.
@@ -104,29 +202,26 @@ pub(crate) struct Counters {
 }
 
 /// The subscribers to changes.
-#[derive(Debug)]
-pub(crate) struct Watchers(broadcast::Sender<Arc<ChangeEvent>>);
-
-impl Default for Watchers {
-    fn default() -> Self {
-        Self(broadcast::channel(BACKLOG).0)
-    }
-}
+#[derive(Debug, Default)]
+pub(crate) struct Watchers(Arc<Backlog>);
 
 impl Watchers {
-    pub(crate) fn subscribe(&self) -> broadcast::Receiver<Arc<ChangeEvent>> {
-        self.0.subscribe()
+    /// From now on, or from after a change. Says whether every change since then is known.
+    pub(crate) fn subscribe(&self, since: Option<ChangeId>) -> (ChangeReader, bool) {
+        self.0.subscribe(since)
+    }
+
+    /// The number of the next change.
+    pub(crate) fn head(&self) -> u64 {
+        self.0.head()
     }
 
     pub(crate) fn any(&self) -> bool {
-        self.0.receiver_count() > 0
+        self.0.is_read()
     }
 
     pub(crate) fn send(&self, event: ChangeEvent) {
-        if self.any() {
-            // Fails when the last watcher has just left.
-            let _ = self.0.send(Arc::new(event));
-        }
+        self.0.push(event);
     }
 
     pub(crate) fn send_tasks(&self, touched: &[Arc<Task>]) {
@@ -134,18 +229,15 @@ impl Watchers {
             return;
         }
         for task in touched {
-            let namespaces: BTreeSet<Namespace> = task
-                .targets
-                .iter()
-                .map(|target| target.process.namespace.clone())
-                .collect();
             let (n_ended, n_ok) = task.n_ended_and_ok();
+            let names = task.names();
             self.send(ChangeEvent::Task {
                 id: task.row.id,
                 n_targets: task.targets.len(),
                 n_ended,
                 n_ok,
-                namespaces: namespaces.into_iter().collect(),
+                namespaces: names.namespaces.clone(),
+                processes: names.processes.clone(),
             });
         }
     }
@@ -176,6 +268,32 @@ impl Control {
                 .collect(),
             operations: counters.operations.get(),
             webhooks: health.into_iter().collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    pub(super) fn status(message: &str) -> ChangeEvent {
+        ChangeEvent::Status {
+            id: ProcessId(1),
+            process: "gse/web".parse().unwrap(),
+            host: "10.0.0.1".parse().unwrap(),
+            state: ProcessState::Running,
+            wanted: Flag::Running,
+            managed: true,
+            next_at: None,
+            restarts: 0,
+            last_exit: None,
+            restart_needed: false,
+            pid: 7,
+            started_at: UnixMillis(1),
+            cpu: 0.0,
+            mem: 0.0,
+            message: message.to_owned(),
+            at: UnixMillis(1),
         }
     }
 }

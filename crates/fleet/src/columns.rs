@@ -15,6 +15,8 @@ use crate::to_secs;
 /// Rows in a block; also the size of a status shard in the store.
 pub(crate) const BLOCK: usize = 1024;
 const NONE: u32 = u32::MAX;
+/// How an agent's message says that a file differs from its md5.
+const CONFIG_DRIFT: &str = "config drift: ";
 
 #[derive(Debug)]
 pub(crate) struct Block {
@@ -201,6 +203,8 @@ pub(crate) struct Columns {
     by_key: HashTable<u32>,
     hasher: DefaultHashBuilder,
     texts: HashMap<ProcessId, Texts>,
+    /// Processes whose message says that a config file differs.
+    pub(crate) drifted: RoaringBitmap,
     /// Of processes with a health check.
     health: HashMap<ProcessId, Health>,
     free: RoaringBitmap,
@@ -358,6 +362,7 @@ impl Columns {
         }
         let first = self.unchain(id, first);
         self.texts.remove(&id);
+        self.drifted.remove(id.0);
         self.health.remove(&id);
         let (index, at) = place(id);
         if let Some(block) = self.blocks[index].as_deref_mut() {
@@ -393,6 +398,7 @@ impl Columns {
 
     pub(crate) fn forget_status(&mut self, id: ProcessId) {
         self.texts.remove(&id);
+        self.drifted.remove(id.0);
         self.health.remove(&id);
         if let Some((block, at)) = self.block_mut(id) {
             block.clear_status(at);
@@ -457,6 +463,10 @@ impl Columns {
 
     /// True when they changed.
     pub(crate) fn set_texts(&mut self, id: ProcessId, texts: Texts) -> bool {
+        match texts.message.contains(CONFIG_DRIFT) {
+            true => self.drifted.insert(id.0),
+            false => self.drifted.remove(id.0),
+        };
         match (self.texts.get(&id), texts == Texts::default()) {
             (None, true) => false,
             (Some(_), true) => self.texts.remove(&id).is_some(),

@@ -62,6 +62,7 @@ pub(crate) struct Marks(pub(crate) u8);
 impl Marks {
     const STATE: u8 = 0x0F;
     const RESTART_NEEDED: u8 = 0x80;
+    pub(crate) const N_STATES: usize = ProcessState::ALL.len();
 
     fn new(state: ProcessState, restart_needed: bool) -> Self {
         match restart_needed {
@@ -72,6 +73,14 @@ impl Marks {
 
     pub(crate) fn state(self) -> ProcessState {
         ProcessState::from_number(self.0 & Self::STATE)
+    }
+
+    /// The number of [`Self::state`], without a search for it.
+    pub(crate) fn state_number(self) -> usize {
+        match usize::from(self.0 & Self::STATE) {
+            number if number < Self::N_STATES => number,
+            _ => 0,
+        }
     }
 
     pub(crate) fn restart_needed(self) -> bool {

@@ -16,18 +16,25 @@ mod columns;
 mod condition;
 mod definitions;
 mod deltas;
+mod facets;
+mod filter;
 mod hosts;
 mod names;
 mod query;
 mod row;
+mod scan;
 mod shards;
+mod summary;
 pub mod view;
 
 pub use definitions::Definition;
 pub use deltas::{StatusesRead, WrittenStatuses};
+pub use facets::{Facet, FacetKey, FacetValue};
+pub use filter::Filter;
 pub use hosts::{AgentInfo, HostView, Link};
-pub use query::{Filter, MAX_ORDER_KEYS, OrderKey, Page, RowOrder};
+pub use query::{MAX_ORDER_KEYS, OrderKey, Page, RowOrder};
 pub use row::Row;
+pub use summary::ProcessCounts;
 
 use columns::Columns;
 use definitions::Definitions;

@@ -3,7 +3,7 @@
 use hashbrown::HashMap;
 use model::change::{DefinitionId, NameId, NameRow, ProcessId};
 use model::selector::NamePattern;
-use model::{FullName, Namespace};
+use model::{FullName, Namespace, ProcessName};
 use roaring::RoaringBitmap;
 
 #[derive(Debug)]
@@ -97,6 +97,14 @@ impl Names {
 
     pub(crate) fn processes_in(&self, namespace: &Namespace) -> Option<&RoaringBitmap> {
         self.by_namespace.get(namespace)
+    }
+
+    /// The processes of these names, in any namespace.
+    pub(crate) fn processes_called(&self, names: &[ProcessName]) -> RoaringBitmap {
+        let cells = self.cells.iter().flatten();
+        cells
+            .filter(|cell| !cell.processes.is_empty() && names.contains(&cell.name.name))
+            .fold(RoaringBitmap::new(), |all, cell| all | &cell.processes)
     }
 
     /// The processes whose name matches one of the patterns. A name without wildcards is looked up, others cost every name.

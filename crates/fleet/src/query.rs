@@ -1,34 +1,18 @@
 //! Pages of processes: any filter, any offset, with the exact total.
 
-use model::change::{HostId, ProcessId};
-use model::selector::{LabelSelector, NamePattern};
-use model::{Host, Namespace, ProcessName, ProcessState};
+use model::Namespace;
+use model::change::{HostId, NameId, ProcessId};
 use roaring::RoaringBitmap;
 
-use crate::{Fleet, Row};
+use crate::{Filter, Fleet, Row, scan};
 
 /// How many keys a page can be sorted by; more are ignored.
 pub const MAX_ORDER_KEYS: usize = 3;
 
-/// Which processes. Every field that is set must match.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Filter {
-    pub namespaces: Option<Vec<Namespace>>,
-    pub name: Option<ProcessName>,
-    pub hosts: Option<Vec<Host>>,
-    /// In one of these states, as the native API shows them.
-    pub states: Option<Vec<ProcessState>>,
-    pub managed: Option<bool>,
-    pub restart_needed: Option<bool>,
-    /// With a name that matches one of these.
-    pub processes: Option<Vec<NamePattern>>,
-    pub labels: Option<LabelSelector>,
-}
-
 /// What rows are sorted by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OrderKey {
-    /// What needs attention first, see [`ProcessState::rank`].
+    /// What needs attention first, see [`model::ProcessState::rank`].
     State,
     Restarts,
     /// When the last run ended.
@@ -36,6 +20,12 @@ pub enum OrderKey {
     Started,
     Cpu,
     Memory,
+    /// Namespace, then name.
+    Name,
+    /// Cloud area, then address.
+    Host,
+    /// When it was registered.
+    Registered,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,22 +34,66 @@ pub struct RowOrder {
     pub descending: bool,
 }
 
-impl RowOrder {
+/// An order with what it needs to compare texts as numbers.
+struct Ranking {
+    order: RowOrder,
+    /// The place of each name or host among all, by id; empty for keys that are numbers.
+    places: Vec<u32>,
+}
+
+impl Ranking {
+    fn new(fleet: &Fleet, order: RowOrder) -> Self {
+        let places = match order.key {
+            OrderKey::Name => {
+                let n_names = fleet.names.next_id();
+                places(n_names, |id| fleet.names.get(NameId(id)))
+            }
+            OrderKey::Host => {
+                let n_hosts = fleet.hosts.next_id();
+                let host = |id| fleet.hosts.view(HostId(id)).map(|view| view.host);
+                places(n_hosts, |id| host(id).map(|host| (host.cloud, host.ip)))
+            }
+            OrderKey::State
+            | OrderKey::Restarts
+            | OrderKey::LastExit
+            | OrderKey::Started
+            | OrderKey::Cpu
+            | OrderKey::Memory
+            | OrderKey::Registered => Vec::new(),
+        };
+        Self { order, places }
+    }
+
     /// A number that sorts as the row does.
-    fn rank(self, row: &Row<'_>) -> u64 {
-        let rank = match self.key {
+    fn rank(&self, row: &Row<'_>) -> u64 {
+        let place = |id: usize| u64::from(self.places.get(id).copied().unwrap_or_default());
+        let rank = match self.order.key {
             OrderKey::State => row.process_state().rank().into(),
             OrderKey::Restarts => row.restarts().into(),
             OrderKey::LastExit => row.last_exit().map_or(0, |last| last.at.0.max(0) as u64),
             OrderKey::Started => row.started_at().0.max(0) as u64,
             OrderKey::Cpu => (f64::from(row.cpu()) * 100.0) as u64,
             OrderKey::Memory => (f64::from(row.mem()) * 100.0) as u64,
+            OrderKey::Name => place(row.name_id().index()),
+            OrderKey::Host => place(row.host().id.index()),
+            OrderKey::Registered => row.registered_at().0.max(0) as u64,
         };
-        match self.descending {
+        match self.order.descending {
             true => !rank,
             false => rank,
         }
     }
+}
+
+/// The place of each id in the order of its value.
+fn places<T: Ord>(n_ids: u32, value: impl Fn(u32) -> Option<T>) -> Vec<u32> {
+    let mut sorted: Vec<u32> = (0..n_ids).collect();
+    sorted.sort_by_cached_key(|id| value(*id));
+    let mut places = vec![0; sorted.len()];
+    for (place, id) in sorted.into_iter().enumerate() {
+        places[id as usize] = place as u32;
+    }
+    places
 }
 
 /// A page of a result, with the total. Ordered as asked, then by process id, which is stable from page to page.
@@ -86,21 +120,10 @@ impl Fleet {
         if !order.is_empty() {
             return self.sorted_page(&self.matching(filter), order, start, limit);
         }
-        if let Filter {
-            namespaces: Some(one),
-            name: None,
-            hosts: None,
-            states: None,
-            managed: None,
-            restart_needed: None,
-            processes: None,
-            labels: None,
-        } = filter
-            && let [namespace] = one.as_slice()
-        {
-            return self.page_of_namespace(namespace, start, limit);
+        match filter.only_namespace() {
+            Some(namespace) => self.page_of_namespace(namespace, start, limit),
+            None => self.page_of(&self.matching(filter), start, limit),
         }
-        self.page_of(&self.matching(filter), start, limit)
     }
 
     fn page_of(&self, ids: &RoaringBitmap, start: u64, limit: usize) -> Page<'_> {
@@ -127,77 +150,31 @@ impl Fleet {
         start: u64,
         limit: usize,
     ) -> Page<'_> {
-        let rows = ids.iter().filter_map(|id| self.row(ProcessId(id)));
-        let mut ranked: Vec<([u64; MAX_ORDER_KEYS], u32)> = rows
-            .map(|row| {
+        let rankings: Vec<Ranking> = order.iter().map(|key| Ranking::new(self, *key)).collect();
+        let ranked = scan::mapped(ids, |run| {
+            let rows = run.iter().filter_map(|id| self.row(ProcessId(*id)));
+            rows.map(|row| {
                 let mut ranks = [0; MAX_ORDER_KEYS];
-                for (rank, order) in ranks.iter_mut().zip(order) {
-                    *rank = order.rank(&row);
+                for (rank, ranking) in ranks.iter_mut().zip(&rankings) {
+                    *rank = ranking.rank(&row);
                 }
                 (ranks, row.id().0)
             })
-            .collect();
-        ranked.sort_unstable();
+            .collect()
+        });
+        let mut ranked: Vec<([u64; MAX_ORDER_KEYS], u32)> = ranked.concat();
         let skipped = usize::try_from(start).unwrap_or(usize::MAX);
+        let end = skipped.saturating_add(limit);
+        if end < ranked.len() {
+            // Sorts only up to the end of this page.
+            ranked.select_nth_unstable(end);
+            ranked.truncate(end);
+        }
+        ranked.sort_unstable();
         let page = ranked.into_iter().skip(skipped).take(limit);
         Page {
             count: ids.len(),
             rows: page.filter_map(|(_, id)| self.row(ProcessId(id))).collect(),
         }
-    }
-
-    /// Narrows by indexes first, then tests each remaining row.
-    fn matching(&self, filter: &Filter) -> RoaringBitmap {
-        let by_index = [
-            filter.hosts.as_deref().map(|all| self.ids_of_hosts(all)),
-            (filter.namespaces.as_deref()).map(|all| self.ids_of_namespaces(all)),
-            (filter.processes.as_deref()).map(|all| self.names.processes_matching(all)),
-        ];
-        let narrowed = by_index.into_iter().flatten().reduce(|all, one| all & one);
-        let ids = narrowed.unwrap_or_else(|| self.all_ids());
-        if filter.name.is_none()
-            && filter.states.is_none()
-            && filter.managed.is_none()
-            && filter.restart_needed.is_none()
-            && filter.labels.is_none()
-        {
-            return ids;
-        }
-        let matches = |id: &u32| {
-            self.row(ProcessId(*id)).is_some_and(|row| {
-                filter
-                    .name
-                    .as_ref()
-                    .is_none_or(|name| row.name().name == *name)
-                    && (filter.states.as_ref())
-                        .is_none_or(|states| states.contains(&row.process_state()))
-                    && (filter.restart_needed).is_none_or(|needed| row.restart_needed() == needed)
-                    && filter
-                        .managed
-                        .is_none_or(|managed| row.managed() == managed)
-                    && (filter.labels.as_ref())
-                        .is_none_or(|labels| labels.matches(|key| row.label(key)))
-            })
-        };
-        ids.iter().filter(matches).collect()
-    }
-
-    fn ids_of_namespaces(&self, namespaces: &[Namespace]) -> RoaringBitmap {
-        let bitmaps = namespaces
-            .iter()
-            .filter_map(|namespace| self.names.processes_in(namespace));
-        bitmaps.fold(RoaringBitmap::new(), |all, one| all | one)
-    }
-
-    fn ids_of_hosts(&self, hosts: &[Host]) -> RoaringBitmap {
-        let ids: Vec<HostId> = hosts.iter().filter_map(|host| self.host_id(host)).collect();
-        ids.into_iter()
-            .flat_map(|host| self.processes_of(host))
-            .map(|row| row.id().0)
-            .collect()
-    }
-
-    fn all_ids(&self) -> RoaringBitmap {
-        self.names.all_processes()
     }
 }

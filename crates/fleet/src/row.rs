@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use model::change::{DefinitionId, HostId, NameId, ProcessId, ProcessRow, Revision};
 use model::status::{HealthResult, LastExit};
-use model::topology::BkProcessId;
+use model::topology::{BkProcessId, BusinessId, SetEnv};
 use model::{Flag, FullName, Labels, ProcessState, State, UnixMillis};
 
 use crate::columns::Block;
@@ -48,6 +48,10 @@ impl<'a> Row<'a> {
         self.name
     }
 
+    pub fn name_id(&self) -> NameId {
+        NameId(self.block.name[self.at])
+    }
+
     /// The labels of its registration; an instance also has its owner's id.
     pub fn labels(&self) -> Cow<'a, Labels> {
         let given = &*self.definition.labels;
@@ -68,6 +72,15 @@ impl<'a> Row<'a> {
     /// The process of the view that it is an instance of.
     pub fn owner(&self) -> Option<BkProcessId> {
         self.block.owner(self.at)
+    }
+
+    /// The business and the environment of the process of the view that it is an instance of.
+    pub fn place(&self) -> Option<(BusinessId, SetEnv)> {
+        let view = &self.fleet.view;
+        let service = view.service_of(self.owner()?)?;
+        let module = view.module(view.module_of_service(service)?)?;
+        let set = view.set(module.set)?;
+        Some((set.business, set.env))
     }
 
     pub fn definition(&self) -> &'a Definition {
@@ -150,6 +163,10 @@ impl<'a> Row<'a> {
 
     pub fn started_at(&self) -> UnixMillis {
         UnixMillis::from_secs(i64::from(self.block.started_at[self.at]))
+    }
+
+    pub(crate) fn started_secs(&self) -> u32 {
+        self.block.started_at[self.at]
     }
 
     /// How fresh the status is. Agents report changes, so the last status holds as of the last sign of life.

@@ -106,12 +106,35 @@ struct Plain {
 
 type Model = BTreeMap<(u32, u32), Plain>;
 
+/// The counts of all, and of each namespace, are those of the rows.
+fn check_counts(fleet: &Fleet) {
+    let namespaces: Vec<Namespace> = fleet.namespaces().map(|(name, _)| name.clone()).collect();
+    let chosen = namespaces.iter().map(|one| Some(vec![one.clone()]));
+    for chosen in chosen.chain([None, Some(namespaces.clone())]) {
+        let counts = fleet.process_counts(chosen.as_deref());
+        let rows = fleet.names_in_use().filter_map(|name| fleet.name_id(name));
+        let rows = rows.flat_map(|name| fleet.processes_named(name));
+        let rows: Vec<_> = rows
+            .filter(|row| {
+                let chosen = chosen.as_ref();
+                chosen.is_none_or(|chosen| chosen.contains(&row.name().namespace))
+            })
+            .collect();
+        assert_eq!(counts.processes, rows.len() as u64);
+        for state in model::ProcessState::ALL {
+            let meant = rows.iter().filter(|row| row.process_state() == state);
+            assert_eq!(counts.in_state(state), meant.count() as u64, "{state:?}");
+        }
+    }
+}
+
 fn check(fleet: &Fleet, model: &Model) {
     assert_eq!(fleet.n_processes(), model.len());
     assert_eq!(
         fleet.n_running(),
         model.values().filter(|plain| plain.pid > 0).count()
     );
+    check_counts(fleet);
     for host in 0..HOSTS {
         let seen: BTreeSet<u32> = fleet
             .processes_of(HostId(host))

@@ -3,6 +3,7 @@
 //! Topology arrives as [`TopologyChanges`], instances as registered processes with an owner. Whether all instances of a process
 //! run, or are managed, is kept in bitmaps, too, so that every filter is a bitmap and agrees with the rows.
 
+mod facets;
 mod filter;
 mod ids;
 mod instances;
@@ -11,11 +12,11 @@ mod paged;
 mod places;
 mod read;
 mod row;
-mod scan;
 mod templates;
 #[cfg(test)]
 mod tests;
 
+pub use facets::{SetCounts, ViewFacetKey};
 pub use filter::Narrowed;
 pub use ids::FreshTopologyIds;
 pub use order::ViewPage;

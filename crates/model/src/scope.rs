@@ -76,8 +76,13 @@ pub struct ViewFilter {
     pub restart_needed: Option<bool>,
     pub is_auto: Option<Vec<bool>>,
     pub ips: Option<Vec<IpAddr>>,
+    /// Whether the agent of its host is connected.
+    pub connected: Option<bool>,
     /// Each must be part of the inner IP or of the cloud area's name.
     pub searches: Vec<String>,
+    /// Each must be part of one of those, or of the name of the set, module, service or process. Upper and lower case are the
+    /// same.
+    pub words: Vec<String>,
     pub ordering: Vec<SortOrder>,
 }
 
@@ -93,7 +98,9 @@ impl ViewFilter {
             restart_needed: None,
             is_auto: None,
             ips: None,
+            connected: None,
             searches: Vec::new(),
+            words: Vec::new(),
             ordering: Vec::new(),
         }
     }
@@ -124,6 +131,15 @@ impl ProcessStatus {
         }
     }
 
+    /// The word of the native API.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Unregistered => "unregistered",
+            Self::Running => "running",
+            Self::Terminated => "stopped",
+        }
+    }
+
     /// None for an unknown number, which matches nothing.
     pub fn from_number(number: i64) -> Option<Self> {
         match number {
@@ -142,6 +158,12 @@ pub enum SortKey {
     ProcessName,
     ProcessId,
     InnerIp,
+    /// What does not run first.
+    Status,
+    /// Its instance that needs attention most, see [`ProcessState::rank`]; those without an instance last.
+    State,
+    /// When its youngest run began.
+    Started,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

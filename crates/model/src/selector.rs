@@ -15,7 +15,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::expression::Pattern;
-use crate::{FullName, Invalid};
+use crate::{FullName, Host, Invalid};
 
 /// How many tests one selector may have.
 pub const MAX_LABEL_TESTS: usize = 64;
@@ -65,6 +65,35 @@ impl NamePattern {
     pub fn literal(&self) -> Option<FullName> {
         let (namespace, name) = self.namespace.literal().zip(self.name.literal())?;
         FullName::parse_registered(namespace, name).ok()
+    }
+}
+
+/// One process on one host, written `NAMESPACE/NAME@CLOUD:IP`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ProcessOnHost {
+    pub name: FullName,
+    pub host: Host,
+}
+
+impl FromStr for ProcessOnHost {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        let rule = || format!("must be NAMESPACE/NAME@CLOUD:IP, not {text:?}");
+        let invalid = || Invalid::new("process", rule());
+        // A name may hold an @, and a host does not.
+        let (name, host) = text.trim().rsplit_once('@').ok_or_else(invalid)?;
+        let (namespace, name) = name.split_once('/').ok_or_else(invalid)?;
+        Ok(Self {
+            name: FullName::parse_registered(namespace, name).map_err(|_| invalid())?,
+            host: host.parse().map_err(|_| invalid())?,
+        })
+    }
+}
+
+impl fmt::Display for ProcessOnHost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}", self.name, self.host)
     }
 }
 
@@ -218,6 +247,25 @@ impl WrittenTest {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_process_on_a_host_is_written_with_an_at_sign() {
+        for text in ["web/nginx@0:10.0.0.1", "a b/c@d@3:fe80::1"] {
+            let read: ProcessOnHost = text.parse().unwrap();
+            assert_eq!(read.to_string(), text);
+        }
+        let short: ProcessOnHost = "web/nginx@10.0.0.1".parse().unwrap();
+        assert_eq!(short.host.to_string(), "0:10.0.0.1");
+        for text in [
+            "",
+            "web/nginx",
+            "nginx@10.0.0.1",
+            "web/nginx@host",
+            "web/@10.0.0.1",
+        ] {
+            assert!(text.parse::<ProcessOnHost>().is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn a_name_pattern_has_two_parts() {

@@ -27,6 +27,16 @@ impl TryFrom<u8> for Flag {
     }
 }
 
+impl Flag {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Unregistered => "unregistered",
+            Self::Running => "running",
+            Self::Stopped => "stopped",
+        }
+    }
+}
+
 impl From<Flag> for u8 {
     fn from(flag: Flag) -> Self {
         flag as u8

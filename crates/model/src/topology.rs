@@ -84,6 +84,14 @@ impl SetEnv {
             Self::Formal => 3,
         }
     }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Test => "test",
+            Self::Experience => "experience",
+            Self::Formal => "formal",
+        }
+    }
 }
 
 impl TryFrom<u8> for SetEnv {

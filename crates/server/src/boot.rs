@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bus::{Bus, NatsError};
-use control::{Control, ControlError, FirstKeys};
+use control::{Control, ControlError, FirstKeys, LoginCode};
 use futures_util::future::BoxFuture;
 use store::{Store, StoreError};
 use tokio::net::TcpListener;
@@ -186,6 +186,14 @@ async fn start_parts(config: Config) -> Result<Running, BootError> {
 }
 
 impl Running {
+    /// A link that logs a browser on this machine in once, as the first administrator, who is created if there are no users;
+    /// None if that user was deleted or is no administrator any more.
+    pub async fn login_link(&self) -> Result<Option<String>, BootError> {
+        let code = self.control.access().first_login_code().await?;
+        let link = |code: LoginCode| format!("{}{}", self.url, console::login_path(&code.code));
+        Ok(code.map(link))
+    }
+
     /// Asks the agents to move to other replicas, if there are any, and waits for that up to the drain timeout.
     pub async fn drain(&self) {
         if !self.control.sessions().has_other_replica() {

@@ -7,6 +7,7 @@
 //! Either way a handler extracts, authorises, calls `control`, and responds. Policy is in `control`, never here.
 
 mod body;
+mod console;
 mod credentials;
 mod envelope;
 mod front;
@@ -20,7 +21,6 @@ mod metrics;
 mod native;
 mod openapi;
 mod origin;
-mod page;
 mod readiness;
 pub mod reference;
 mod selection;
@@ -33,7 +33,6 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
 use control::Control;
 use tokio::sync::{Semaphore, watch};
 use tower_http::CompressionLevel;
@@ -155,7 +154,7 @@ pub fn router(state: HttpState) -> Router {
     let (documented, openapi) = openapi::documented_router();
     let small_or_streamed = SizeAbove::new(MIN_COMPRESSED).and(NotForContentType::SSE);
     let routes = documented
-        .route("/", get(page::index))
+        .merge(console::routes())
         .merge(openapi::browser(openapi))
         .fallback(fallback)
         .method_not_allowed_fallback(wrong_method)

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use control::{
-    Control, ControlError, HostSelector, Mode, Operate, OperateSpec, Registration, TargetHost,
+    Control, ControlError, HostAnswer, HostSelector, Mode, Operate, OperateSpec, Registration,
+    TargetHost,
 };
 use model::access::Caller;
 use model::{Code, Host, Labels, Op, Spec};
@@ -49,6 +50,11 @@ impl World {
         for (index, at) in targets.iter().enumerate() {
             let expected = match &answers {
                 Reply::Received(answers) => match answers[index].code {
+                    Code::OK | Code::EXISTS
+                        if self.may_yet_change(*at, number, &answers[index]) =>
+                    {
+                        Expected::Unsure
+                    }
                     Code::OK | Code::EXISTS => Expected::There,
                     other => panic!("{said} was answered {other}"),
                 },
@@ -72,8 +78,11 @@ impl World {
                 control.registry().unregister(&caller, &name, places).await
             })
             .await;
-        for at in targets {
+        for (index, at) in targets.into_iter().enumerate() {
             let expected = match &answers {
+                Reply::Received(answers) if self.may_yet_change(at, number, &answers[index]) => {
+                    Expected::Unsure
+                }
                 Reply::Received(_) => Expected::Gone,
                 Reply::NotSent => continue,
                 Reply::Unknown => match self.expected.get(&(at, number)) {
@@ -83,6 +92,12 @@ impl World {
             };
             self.expected.insert((at, number), expected);
         }
+    }
+
+    /// Whether an earlier request without a reply may still be committed. A commit refuses all that were planned before it; an
+    /// answer without a commit only says what was so at that moment.
+    fn may_yet_change(&self, at: usize, number: usize, answer: &HostAnswer) -> bool {
+        !answer.changed && self.expected.get(&(at, number)) == Some(&Expected::Unsure)
     }
 
     pub(crate) async fn operate(&mut self) {

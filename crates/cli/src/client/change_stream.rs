@@ -24,6 +24,7 @@ pub struct ChangeEvent {
 /// Change events as they come, until the connection ends.
 pub struct ChangeStream {
     lines: Box<dyn BufRead + Send>,
+    last_id: Option<String>,
 }
 
 impl std::fmt::Debug for ChangeStream {
@@ -39,10 +40,22 @@ impl Client {
         host: Option<&str>,
         kinds: &[impl std::fmt::Display],
     ) -> Result<ChangeStream, Failure> {
+        self.watch_since(None, namespace, host, kinds)
+    }
+
+    /// What happened after the event with this id, and then what happens.
+    pub fn watch_since(
+        &self,
+        since: Option<&str>,
+        namespace: Option<&str>,
+        host: Option<&str>,
+        kinds: &[impl std::fmt::Display],
+    ) -> Result<ChangeStream, Failure> {
         let path = Path::new("watch")
             .maybe("namespace", namespace)
             .maybe("host", host)
-            .list("kinds", kinds);
+            .list("kinds", kinds)
+            .maybe("since", since);
         let request = self.signed(self.agent.get(self.url(&path)));
         let request = request
             .config()
@@ -58,7 +71,13 @@ impl ChangeStream {
     pub fn new(lines: impl BufRead + Send + 'static) -> Self {
         Self {
             lines: Box::new(lines),
+            last_id: None,
         }
+    }
+
+    /// Where to go on with after the connection has ended.
+    pub fn last_id(&self) -> Option<&str> {
+        self.last_id.as_deref()
     }
 
     /// None at the end of the stream. Data that is no JSON is passed on as text.
@@ -89,7 +108,8 @@ impl ChangeStream {
             match field {
                 "event" => value.clone_into(&mut kind),
                 "data" => data.push(value.to_owned()),
-                _ => {} // A comment (keep-alive), an id, or a field of a newer server.
+                "id" => self.last_id = Some(value.to_owned()),
+                _ => {} // A comment (keep-alive), or a field of a newer server.
             }
         }
     }
@@ -122,9 +142,10 @@ mod tests {
 
     #[test]
     fn keep_alives_are_skipped() {
-        let text = ": hello\n\nevent: status\ndata: {\"pid\": 7}\n\n:\n\nevent: lagged\r\ndata: {\"missed\":\r\ndata: 3}\r\n\r\ndata: plain\n\nevent: cut";
-        let stream = ChangeStream::new(std::io::Cursor::new(text));
-        let changes: Vec<_> = stream.map(Result::unwrap).collect();
+        let text = ": hello\nid: a-1\n\nevent: status\nid: a-2\ndata: {\"pid\": 7}\n\n:\n\nevent: lagged\r\ndata: {\"missed\":\r\ndata: 3}\r\n\r\ndata: plain\n\nevent: cut";
+        let mut stream = ChangeStream::new(std::io::Cursor::new(text));
+        let changes: Vec<_> = stream.by_ref().map(Result::unwrap).collect();
+        assert_eq!(stream.last_id(), Some("a-2"));
         let of = |kind: &str, data| ChangeEvent {
             kind: kind.into(),
             data,

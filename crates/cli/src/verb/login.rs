@@ -62,6 +62,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     let body = LoginBody {
         username: Some(user.clone()),
         password: Some(password),
+        code: None,
     };
     let logged_in = client.log_in(&body)?;
     if args.print_token {

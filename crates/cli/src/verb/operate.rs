@@ -182,6 +182,7 @@ pub(super) fn begin(
     });
     let body = OperationsBody {
         operations: Some(operations.collect()),
+        ..OperationsBody::default()
     };
     client.post(&Path::new("operate"), &body)
 }

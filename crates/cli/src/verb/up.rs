@@ -76,15 +76,17 @@ async fn stay_up(out: &Out, config: UpConfig) -> Result<Exit, Failure> {
         }
         is_connected = connected(&running) => is_connected,
     };
+    let login = running.login_link().await.map_err(|e| boot_failure(&e))?;
     match out.is_document() {
         true => out.stream_document(&json!({
             "url": running.url,
+            "login": login,
             "agents": reachable(running.agents),
             "data": config.server.server.data,
             "host": config.host,
             "connected": is_connected,
         }))?,
-        false => greet(out, &config, &running.url, is_connected)?,
+        false => greet(out, &config, &running.url, login.as_deref(), is_connected)?,
     }
     loop {
         tokio::select! {
@@ -159,7 +161,13 @@ async fn shut_down(
     Ok(Exit::Ok)
 }
 
-fn greet(out: &Out, config: &UpConfig, url: &str, is_connected: bool) -> Result<(), Failure> {
+fn greet(
+    out: &Out,
+    config: &UpConfig,
+    url: &str,
+    login: Option<&str>,
+    is_connected: bool,
+) -> Result<(), Failure> {
     let data = config.server.server.data.display();
     let Host { cloud, ip } = config.host;
     out.line(format!("Muster is up: {}", out.paint(Style::Bold, url)))?;
@@ -184,7 +192,14 @@ fn greet(out: &Out, config: &UpConfig, url: &str, is_connected: bool) -> Result<
          \x20 muster start demo/sleeper{flag}\n\
          \x20 muster ps{flag}\n\
          \nCtrl-C stops the server and the agent and leaves the processes running."
-    ))
+    ))?;
+    match login {
+        Some(link) => out.line(format!(
+            "\nOpen the console; the link logs you in once, within 15 minutes (muster console{flag} makes another):\n  {}",
+            out.paint(Style::Bold, link)
+        )),
+        None => out.line(format!("\nOpen the console:\n  {url}/ui/")),
+    }
 }
 
 /// The loopback address for a listener on all addresses.

@@ -1,6 +1,9 @@
 //! `muster watch`: change events as they happen.
 
-use api::{AgentChange, EventRow, Lagged, StatusChange, TaskProgress};
+use api::{
+    AgentChange, EventRow, JobProgress, Lagged, RegistrationChange, StatusChange, TaskProgress,
+    TemplateChange, TopologyChange,
+};
 use model::{Host, UnixMillis};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -10,7 +13,7 @@ use super::hosts::connection;
 use crate::client::{ChangeEvent, reopen};
 use crate::colors::Style;
 use crate::failure::{Exit, Failure};
-use crate::format::{clean, clock, count, now};
+use crate::format::{clean, clock, count, counted, now};
 use crate::out::Out;
 use crate::state::{state_style, with_details};
 
@@ -20,7 +23,19 @@ Examples:
   muster watch --namespace web --kind status,event
   muster watch -o json | jq -c 'select(.event == \"event\")'
 
-Runs until Ctrl-C, and connects again when the server was away. Times are UTC.";
+Runs until Ctrl-C. When the connection was lost it connects again and shows what happened meanwhile, as far as the server
+still knows. Times are UTC.";
+
+const KINDS: [&str; 8] = [
+    "status",
+    "task",
+    "job",
+    "event",
+    "agent",
+    "registration",
+    "topology",
+    "template",
+];
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -31,7 +46,7 @@ pub struct Args {
     #[arg(short = 'H', long, value_name = "HOST")]
     host: Option<Host>,
     /// Only these kinds, separated by commas
-    #[arg(short, long = "kind", value_name = "KIND", value_delimiter = ',', value_parser = ["status", "task", "event", "agent"])]
+    #[arg(short, long = "kind", value_name = "KIND", value_delimiter = ',', value_parser = KINDS)]
     kinds: Vec<String>,
 }
 
@@ -39,8 +54,15 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     let client = context.client()?;
     let out = &context.out;
     let host = args.host.map(|host| host.to_string());
-    let open = || client.watch(args.namespace.as_deref(), host.as_deref(), &args.kinds);
-    let mut stream = open()?;
+    let open = |since: Option<&str>| {
+        client.watch_since(
+            since,
+            args.namespace.as_deref(),
+            host.as_deref(),
+            &args.kinds,
+        )
+    };
+    let mut stream = open(None)?;
     out.note(format!(
         "watching {} (Ctrl-C ends it)",
         client.account().url
@@ -49,8 +71,9 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
         for change in stream.by_ref().map_while(Result::ok) {
             show(out, &change)?;
         }
-        out.note("the connection was lost: changes until it is back are not shown");
-        stream = reopen(open)?;
+        out.note("the connection was lost");
+        let since = stream.last_id().map(str::to_owned);
+        stream = reopen(|| open(since.as_deref()))?;
         out.note("connected again");
     }
 }
@@ -62,7 +85,7 @@ fn show(out: &Out, change: &ChangeEvent) -> Result<(), Failure> {
     }
 }
 
-/// `10:45:02  status  web/nginx on 0:10.0.0.1: running, pid 77`.
+/// `10:45:02  status        web/nginx on 0:10.0.0.1: running, pid 77`.
 fn sentence(out: &Out, change: &ChangeEvent) -> String {
     let data = &change.data;
     let at = data["at"].as_i64().map_or_else(now, UnixMillis);
@@ -88,13 +111,40 @@ fn sentence(out: &Out, change: &ChangeEvent) -> String {
                 event.process, event.host, event.kind, event.reason
             ))
         }),
-        "lagged" => parsed(data, |lagged: Lagged| {
-            format!("too much at once: {} left out", count(lagged.missed))
+        "job" => parsed(data, |job: JobProgress| {
+            clean(&format!(
+                "{} ({}{}): {}",
+                job.id,
+                job.action,
+                of_business(job.business),
+                job.status
+            ))
+        }),
+        "registration" => parsed(data, |registration: RegistrationChange| {
+            clean(&format!(
+                "{}: {} on {}",
+                registration.process,
+                registration.what,
+                counted(registration.hosts as u64, "host")
+            ))
+        }),
+        "topology" => parsed(data, |topology: TopologyChange| {
+            format!("business {} changed", topology.business)
+        }),
+        "template" => parsed(data, |template: TemplateChange| {
+            format!(
+                "template {} of business {} changed",
+                template.template, template.business
+            )
+        }),
+        "lagged" => parsed(data, |lagged: Lagged| match lagged.missed {
+            Some(missed) => format!("too much at once: {} left out", count(missed)),
+            None => "the server no longer knows what happened meanwhile".to_owned(),
         }),
         _ => clean(&data.to_string()),
     };
     let clock = out.paint(Style::Dim, &clock(at));
-    format!("{clock}  {:<6}  {text}", change.kind)
+    format!("{clock}  {:<12}  {text}", change.kind)
 }
 
 /// The data as `show` writes it, or as it came where a newer server writes it in another form.
@@ -118,4 +168,9 @@ fn status_text(out: &Out, status: &StatusChange) -> String {
         clean(&status.host.to_string()),
         out.paint(state_style(&status.state), &clean(&state))
     )
+}
+
+/// A job over registered processes has no business.
+fn of_business(business: Option<u32>) -> String {
+    business.map_or_else(String::new, |business| format!(" of business {business}"))
 }

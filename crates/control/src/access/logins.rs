@@ -37,7 +37,7 @@ impl Access {
             let fault = CredentialFault::Password;
             return Err(ControlError::Unauthenticated(fault));
         }
-        self.begin_login(name, from).await
+        self.begin_login(name, None, from).await
     }
 
     /// Checks a password at a limited rate. Failures go into the audit trail, as `what`.
@@ -95,9 +95,11 @@ impl Access {
         checking.await.expect("checking does not panic")
     }
 
-    async fn begin_login(
+    /// Begins a login, and with it ends the one-time code that it was begun with.
+    pub(super) async fn begin_login(
         &self,
         name: &str,
+        code: Option<&str>,
         from: Option<IpAddr>,
     ) -> Result<(String, UnixMillis), ControlError> {
         let (token, at) = (secrets::new_secret(), self.core.now());
@@ -108,16 +110,22 @@ impl Access {
             expires_at,
         };
         let caller = person(name, from);
+        let code = code.map(secrets::sha256);
         let core = &self.core;
         core.commit(move |world| {
             if !world.accounts.users.contains_key(&login.user) {
                 return Err(super::users::no_such_user(&login.user));
+            }
+            // Of two browsers with one code, one gets a login.
+            if code.is_some_and(|code| !world.accounts.logins.contains_key(&code)) {
+                return Err(ControlError::Unauthenticated(CredentialFault::Code));
             }
             let logins = world.accounts.logins.values();
             let mut gone: Vec<[u8; 32]> = logins
                 .clone()
                 .filter(|login| login.expires_at <= at)
                 .map(|login| login.token_sha256)
+                .chain(code)
                 .collect();
             let mut own: Vec<&Login> = logins
                 .filter(|other| other.user == login.user && other.expires_at > at)
@@ -287,7 +295,7 @@ impl Access {
 }
 
 /// A user without an app, for the audit trail.
-fn person(user: &str, from: Option<IpAddr>) -> Caller {
+pub(super) fn person(user: &str, from: Option<IpAddr>) -> Caller {
     Caller {
         app: String::new(),
         user: user.to_owned(),

@@ -9,6 +9,7 @@ use model::job::{
     JobTaskLabel, JobTaskRow, MAX_JOB_TASKS,
 };
 use model::scope::ViewFilter;
+use model::selector::ProcessOnHost;
 use model::topology::{BkProcessId, BusinessId, inst_id, split_instance_name};
 use model::{Code, FullName, Host, Invalid, Namespace, UnixMillis};
 
@@ -28,39 +29,8 @@ pub enum JobSelection {
     /// Registered processes.
     Processes {
         filter: Box<Filter>,
-        except: Vec<ProcessRef>,
+        except: Vec<ProcessOnHost>,
     },
-}
-
-/// A process on a host.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct ProcessRef {
-    pub name: FullName,
-    pub host: Host,
-}
-
-impl std::fmt::Display for ProcessRef {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}@{}", self.name, self.host)
-    }
-}
-
-/// Parses `namespace/name@cloud:ip`.
-impl std::str::FromStr for ProcessRef {
-    type Err = Invalid;
-
-    fn from_str(text: &str) -> Result<Self, Invalid> {
-        let parsed = text.trim().rsplit_once('@').and_then(|(name, host)| {
-            Some(Self {
-                name: name.parse().ok()?,
-                host: host.parse().ok()?,
-            })
-        });
-        parsed.ok_or_else(|| {
-            let rule = format!("must be NAMESPACE/NAME@CLOUD:IP, not {text:?}");
-            Invalid::new("except", rule)
-        })
-    }
 }
 
 impl JobSelection {
@@ -129,7 +99,7 @@ pub(super) fn registered<'a>(
     fleet: &'a Fleet,
     new: &NewJob,
     filter: &Filter,
-    except: &[ProcessRef],
+    except: &[ProcessOnHost],
 ) -> Result<Vec<Row<'a>>, ControlError> {
     let mut rows = fleet.page(filter, &[], 0, usize::MAX).rows;
     let except: HashSet<(&FullName, Host)> =
@@ -334,31 +304,5 @@ pub(super) fn unit_of(row: &ViewRow<'_>, isolation: Isolation) -> u32 {
         Isolation::Set => row.set.id.0,
         Isolation::Module => row.module.id.0,
         Isolation::Host => row.machine.id.0,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_process_on_a_host_is_written_with_an_at_sign() {
-        let one: ProcessRef = "web/nginx@3:10.0.0.1".parse().unwrap();
-        assert_eq!(one.to_string(), "web/nginx@3:10.0.0.1");
-        assert_eq!(
-            "web/nginx@10.0.0.1"
-                .parse::<ProcessRef>()
-                .unwrap()
-                .host
-                .cloud,
-            0
-        );
-        for bad in ["web/nginx", "nginx@10.0.0.1", "web/nginx@", "@10.0.0.1", ""] {
-            assert_eq!(
-                bad.parse::<ProcessRef>().unwrap_err().field,
-                "except",
-                "{bad}"
-            );
-        }
     }
 }

@@ -81,6 +81,16 @@ impl OpenJobs {
         self.table.lock()
     }
 
+    /// What each open job acts in.
+    pub(crate) fn areas(&self) -> Vec<JobArea> {
+        let table = self.table();
+        table
+            .open
+            .values()
+            .map(|job| job.row.area.clone())
+            .collect()
+    }
+
     /// Wakes the reconciler, and callers that wait for jobs.
     pub(crate) fn announce(&self, touched: &JobChanges) {
         if touched.is_touched {

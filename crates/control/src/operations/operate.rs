@@ -11,8 +11,8 @@ use model::operation::{GRACE_SECS, OutcomeSubject};
 use model::spec::{Policy, Probe};
 use model::{Code, FullName, Host, Invalid, Labels, Op, OpId, Outcome, Spec, TaskId, UnixMillis};
 
-use super::Operations;
 use super::tasks::{MAX_OPEN_TARGETS, Tasks};
+use super::{Operations, too_many_open};
 use crate::answers::{NAMED_IN_AUDIT, resolve, shortened};
 use crate::commit::World;
 use crate::draft::{Content, Draft};
@@ -78,9 +78,7 @@ impl Operations {
     pub(super) fn check_room(&self, n_asked: usize) -> Result<(), ControlError> {
         match self.core.tasks.n_open().1 + n_asked > MAX_OPEN_TARGETS {
             false => Ok(()),
-            true => Err(ControlError::Busy(format!(
-                "{MAX_OPEN_TARGETS} operations are under way already: try again when some have ended"
-            ))),
+            true => Err(too_many_open()),
         }
     }
 }
@@ -117,6 +115,26 @@ pub(super) struct Line {
 }
 
 impl Line {
+    /// An operation on registered processes of one name, with the spec that each has.
+    pub(super) fn of_registered(name: FullName, op: Op) -> Self {
+        Self {
+            name: Arc::new(name),
+            op,
+            hosts: Vec::new(),
+            content: None,
+            probe: None,
+            unusable: None,
+        }
+    }
+
+    /// For the audit trail.
+    pub(super) fn words(&self) -> String {
+        match self.content {
+            Some(_) => format!("{} {} with a spec", self.op, self.name),
+            None => format!("{} {}", self.op, self.name),
+        }
+    }
+
     pub(super) fn new(request: Operate) -> Self {
         let mut unusable = None;
         let (content, probe) = match request.with {
@@ -182,20 +200,17 @@ impl<'a> OperatePlan<'a> {
 
     /// Adds a registered process that is no target of this task yet.
     pub(crate) fn add_instance(&mut self, name: FullName, op: Op, host: Host) -> OpId {
+        self.add_registered(&Line::of_registered(name, op), host)
+    }
+
+    /// The same, of a line that further processes share.
+    pub(super) fn add_registered(&mut self, line: &Line, host: Host) -> OpId {
         let asked = TargetHost {
             key_prefix: host.to_string().into(),
             place: HostSelector::Host(host),
         };
-        let line = Line {
-            name: Arc::new(name),
-            op,
-            hosts: Vec::new(),
-            content: None,
-            probe: None,
-            unusable: None,
-        };
         let ordinal = self.draft.changes.targets.len() as u32;
-        self.target(&line, &asked, host);
+        self.target(line, &asked, host);
         OpId {
             task: self.id,
             ordinal,
@@ -381,13 +396,7 @@ impl<'a> OperatePlan<'a> {
     }
 
     fn finish(self, caller: &Caller, lines: &[Line]) -> model::change::Changes {
-        let named = lines
-            .iter()
-            .take(NAMED_IN_AUDIT)
-            .map(|line| match line.content {
-                Some(_) => format!("{} {} with a spec", line.op, line.name),
-                None => format!("{} {}", line.op, line.name),
-            });
+        let named = lines.iter().take(NAMED_IN_AUDIT).map(Line::words);
         let object = shortened(named.collect(), lines.len());
         self.into_changes(caller, object)
     }

@@ -3,11 +3,11 @@
 //! The store has them all. The copy in memory makes polls cheap, and knows which operations agents have to finish by when.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use locks::{Mutex, MutexGuard};
 use model::change::{Changes, HostId, TargetRow, TaskRow};
-use model::{Code, FullName, Op, OpId, Outcome, TaskId, UnixMillis};
+use model::{Code, FullName, Namespace, Op, OpId, Outcome, TaskId, UnixMillis};
 use tokio::sync::{Notify, watch};
 
 use super::TaskView;
@@ -48,6 +48,14 @@ pub(crate) struct Task {
     progress: Mutex<Progress, { lock_order::OUTCOMES }>,
     /// How many targets have ended, for waiting callers.
     pub(crate) n_ended: watch::Sender<usize>,
+    names: OnceLock<TaskNames>,
+}
+
+/// The processes of a task and their namespaces, each once.
+#[derive(Debug)]
+pub(crate) struct TaskNames {
+    pub(crate) processes: Arc<[Arc<FullName>]>,
+    pub(crate) namespaces: Arc<[Namespace]>,
 }
 
 #[derive(Debug)]
@@ -73,7 +81,22 @@ impl Task {
             targets,
             progress: Mutex::ranked(progress),
             n_ended: watch::channel(0).0,
+            names: OnceLock::new(),
         }
+    }
+
+    /// Collected once: the targets of a task never change.
+    pub(crate) fn names(&self) -> &TaskNames {
+        self.names.get_or_init(|| {
+            let processes: BTreeSet<&Arc<FullName>> =
+                self.targets.iter().map(|target| &target.process).collect();
+            let namespaces: BTreeSet<&Namespace> =
+                processes.iter().map(|name| &name.namespace).collect();
+            TaskNames {
+                namespaces: namespaces.into_iter().cloned().collect(),
+                processes: processes.into_iter().cloned().collect(),
+            }
+        })
     }
 
     pub(crate) fn progress(&self) -> MutexGuard<'_, Progress> {
@@ -224,6 +247,14 @@ impl Tasks {
         let table = self.table();
         let overdue = table.deadlines.iter().take_while(|(at, _)| *at <= now);
         overdue.take(limit).map(|(_, op)| *op).collect()
+    }
+
+    /// The tasks that have not ended.
+    pub(crate) fn open(&self) -> Vec<Arc<Task>> {
+        let table = self.table();
+        let tasks = table.tasks.iter();
+        let open = tasks.filter(|(id, _)| !table.ended_sizes.contains_key(id));
+        open.map(|(_, task)| task.clone()).collect()
     }
 
     /// The number of open tasks and of open targets.

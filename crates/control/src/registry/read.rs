@@ -3,7 +3,7 @@
 //! Each method checks the caller, takes the fleet's read lock, and lets the caller write its answer straight from the rows:
 //! nothing is copied. What is passed in runs under the lock, so it must not call back into `control`.
 
-use fleet::{Filter, HostView, Page, Row, RowOrder};
+use fleet::{Facet, FacetKey, Filter, HostView, Page, Row, RowOrder};
 use model::access::{Caller, Permission};
 use model::group::ProcessGroup;
 use model::{FullName, Host, Namespace};
@@ -69,6 +69,25 @@ impl Registry {
             ..filter
         };
         Ok(write(self.core.fleet().page(&filter, order, start, limit)))
+    }
+
+    /// How many processes match, and how many have each value of the keys. Without namespaces in the filter, of all that the
+    /// caller may see.
+    pub fn facets(
+        &self,
+        caller: &Caller,
+        filter: Filter,
+        keys: &[FacetKey],
+        top: usize,
+    ) -> Result<(u64, Vec<Facet>), ControlError> {
+        if filter.namespaces.is_some() {
+            self.access.visible(caller, filter.namespaces.clone())?;
+        }
+        let filter = Filter {
+            visible: caller.visible_namespaces(),
+            ..filter
+        };
+        Ok(self.core.fleet().facets(&filter, keys, top))
     }
 
     /// A page of one namespace. Costs the page, not the offset.

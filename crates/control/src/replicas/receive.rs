@@ -261,7 +261,7 @@ impl Replicas {
                 at,
             });
         }
-        self.core.publish_statuses(address, &read.changed, at);
+        self.core.publish_statuses(&read.changed, at);
         read.n_unknown
     }
 

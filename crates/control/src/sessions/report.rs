@@ -87,9 +87,7 @@ impl Session {
         for record in moved {
             self.record(record).await?;
         }
-        self.sessions
-            .core
-            .publish_statuses(self.address, &changed, at);
+        self.sessions.core.publish_statuses(&changed, at);
         Ok(())
     }
 

@@ -328,11 +328,11 @@ fn of_host(error: ControlError, path: &str) -> Failure {
         | ControlError::JoinTokenRefused(_)
         | ControlError::NoSuchTask(_)
         | ControlError::Conflict(_)
-        | ControlError::CountChanged { .. }
         | ControlError::HostInUse(_)
         | ControlError::TooFast { .. }
         | ControlError::TooManyTries { .. }
         | ControlError::Busy(_)
+        | ControlError::CountChanged { .. }
         | ControlError::Unavailable(_) => Code::COMMAND_FAILED,
     };
     let said = error.to_string();

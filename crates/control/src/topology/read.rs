@@ -2,8 +2,8 @@
 //!
 //! Closures run under the lock, so they must not call back into `control`.
 
-use fleet::Fleet;
-use fleet::view::ViewPage;
+use fleet::view::{SetCounts, ViewFacetKey, ViewPage};
+use fleet::{Facet, Fleet};
 use model::access::{Caller, Permission};
 use model::expression::Expression;
 use model::scope::{ProcessStatus, Scope, Selection, ViewFilter};
@@ -56,6 +56,37 @@ impl Topology {
             .check(caller, Permission::View, filter.business)?;
         let fleet = self.core.fleet();
         Ok(write(&fleet.view_page(filter, start, limit)))
+    }
+
+    /// How many processes of the view match, and how many have each value of the keys.
+    pub fn facets(
+        &self,
+        caller: &Caller,
+        filter: &ViewFilter,
+        keys: &[ViewFacetKey],
+        top: usize,
+    ) -> Result<(u64, Vec<Facet>), ControlError> {
+        self.access
+            .check(caller, Permission::View, filter.business)?;
+        Ok(self.core.fleet().view_facets(filter, keys, top))
+    }
+
+    /// The sets and modules of a business, with how many processes each has.
+    pub fn tree<T>(
+        &self,
+        caller: &Caller,
+        business: BusinessId,
+        env: Option<SetEnv>,
+        write: impl FnOnce(&[SetCounts<'_>]) -> T,
+    ) -> Result<T, ControlError> {
+        self.access.check(caller, Permission::View, business)?;
+        let fleet = self.core.fleet();
+        match fleet.view().tree(business, env) {
+            Some(tree) => Ok(write(&tree)),
+            None => Err(ControlError::NotFound(format!(
+                "business {business} is not known"
+            ))),
+        }
     }
 
     /// What an expression selects, with the first `n_first` processes.

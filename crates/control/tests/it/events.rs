@@ -294,7 +294,7 @@ async fn a_repeated_event_is_acknowledged_and_counted_once() {
     acknowledged(&agent, 2).await;
     let mut told = Vec::new();
     while told.len() < 2 {
-        if let ChangeEvent::Event { event, .. } = &*watching.recv().await.unwrap() {
+        if let ChangeEvent::Event { event, .. } = &watching.recv().await.unwrap().event {
             told.push(event.reason.clone());
         }
     }
@@ -310,7 +310,7 @@ async fn a_repeated_event_is_acknowledged_and_counted_once() {
     acknowledged(&agent, 2).await;
     send_events(&rig, &agent, 3, &[event("web/a", exit, 3)]).await;
     let told = loop {
-        if let ChangeEvent::Event { event, .. } = &*watching.recv().await.unwrap() {
+        if let ChangeEvent::Event { event, .. } = &watching.recv().await.unwrap().event {
             break event.reason.clone();
         }
     };

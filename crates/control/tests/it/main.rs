@@ -11,6 +11,7 @@ mod fold;
 mod job_pause;
 mod jobs;
 mod leaving;
+mod login_codes;
 mod operate;
 mod plain_jobs;
 mod presence;

@@ -232,7 +232,7 @@ async fn a_job_belongs_to_its_namespaces() {
     let role = plan
         .blocked
         .iter()
-        .find(|group| group.reason == "role")
+        .find(|group| group.reason.as_str() == "role")
         .unwrap();
     assert_eq!(role.count, 1);
 
@@ -285,16 +285,16 @@ async fn a_plan_tells_what_would_happen_and_changes_nothing() {
     );
     let plan = jobs.plan(&rig.caller, new).unwrap();
     assert_eq!((plan.count, plan.n_hosts), (6, 3));
-    let namespaces: Vec<(String, usize)> = plan
+    let namespaces: Vec<(String, u64)> = plan
         .namespaces
         .iter()
         .map(|(namespace, count)| (namespace.to_string(), *count))
         .collect();
-    assert_eq!(namespaces, [("db".to_owned(), 1), ("web".to_owned(), 5)]);
-    let blocked: Vec<(&str, usize)> = plan
+    assert_eq!(namespaces, [("web".to_owned(), 5), ("db".to_owned(), 1)]);
+    let blocked: Vec<(&str, u64)> = plan
         .blocked
         .iter()
-        .map(|group| (group.reason, group.count))
+        .map(|group| (group.reason.as_str(), group.count))
         .collect();
     assert_eq!(blocked, [("agent_away", 2), ("no_command", 1)]);
     assert_eq!(plan.blocked[0].hosts, ["10.0.0.3".parse().unwrap()]);
@@ -304,13 +304,13 @@ async fn a_plan_tells_what_would_happen_and_changes_nothing() {
     );
     assert_eq!(
         plan.sample[0],
-        ("web/a".to_owned(), "10.0.0.1".parse().unwrap())
+        ("web/a".parse().unwrap(), "10.0.0.1".parse().unwrap())
     );
     assert_eq!(plan.sample.len(), 5);
     let nothing = jobs.plan(
         &rig.caller,
         job(JobAction::Start, filter("none"), JobOptions::default()),
     );
-    assert_eq!(nothing.unwrap(), control::JobPlan::default());
+    assert_eq!(nothing.unwrap(), control::OperationPlan::default());
     assert_eq!(rig.control.figures().revision, before);
 }

@@ -98,13 +98,13 @@ async fn statuses_follow_the_connection_of_their_agent() {
     })
     .await;
     assert!(matches!(
-        &*told.recv().await.unwrap(),
+        &told.recv().await.unwrap().event,
         ChangeEvent::Status { pid: 77, .. }
     ));
     drop(agent);
     until("the agent is gone", || !is_up(&two)).await;
     assert!(matches!(
-        &*told.recv().await.unwrap(),
+        &told.recv().await.unwrap().event,
         ChangeEvent::Agent { up: false, .. }
     ));
 }
@@ -230,7 +230,7 @@ async fn watchers_receive_events_of_another_replica() {
     let happening = tokio::time::timeout(Duration::from_secs(20), told.recv()).await;
     let happening = happening.expect("in time").unwrap();
     assert!(
-        matches!(&*happening, ChangeEvent::Event { .. }),
+        matches!(&happening.event, ChangeEvent::Event { .. }),
         "{happening:?}"
     );
 }

@@ -5,11 +5,13 @@ use std::fmt::Write;
 
 use model::expression::{Expression, ExpressionPart, IdPart, Pattern};
 use model::scope::{ProcessStatus, Scope, Selection, ViewFilter};
-use model::topology::{BusinessId, SetEnv};
+use model::topology::{BusinessId, ModuleId, SetEnv};
 use roaring::RoaringBitmap;
 
+use super::View;
 use super::places::{Machine, Service};
-use super::{View, scan};
+use crate::filter::FoldedText;
+use crate::scan;
 
 /// A pattern with up to so many possible names is looked up by name; otherwise each name is tested.
 const MAX_LOOKED_UP: usize = 1024;
@@ -50,6 +52,9 @@ impl View {
         }
         if !filter.searches.is_empty() && !ids.is_empty() {
             self.search(&mut ids, &filter.searches);
+        }
+        for word in each_once(&filter.words) {
+            ids = self.with_word(filter.business, &ids, word);
         }
         ids
     }
@@ -260,8 +265,47 @@ impl View {
         });
     }
 
+    /// Keeps processes with this word in an address or a name of something that they belong to.
+    fn with_word(&self, business: BusinessId, ids: &RoaringBitmap, word: &str) -> RoaringBitmap {
+        let mut folded = FoldedText::new(word);
+        let clouds = self.clouds.iter();
+        let clouds = clouds.filter(|(_, name)| folded.is_in(&[name.as_ref()]));
+        let clouds: HashSet<u32> = clouds.map(|(id, _)| *id).collect();
+        let aliases = self.aliases.get(&business).into_iter().flatten();
+        let aliases = aliases.filter(|(alias, _)| folded.is_in(&[alias.as_ref()]));
+        let named = union(aliases.map(|(_, processes)| processes)) & ids;
+        let places = self.businesses.get(&business).map(|place| &place.sets);
+        let sets = places.into_iter().flatten();
+        let sets = sets.filter_map(|id| self.sets.get(id));
+        let mut modules: HashSet<ModuleId> = HashSet::new();
+        for set in sets {
+            let is_whole = folded.is_in(&[&set.row.name]);
+            let below = set.modules.iter().filter_map(|id| self.modules.get(id));
+            let below = below.filter(|module| is_whole || folded.is_in(&[&module.row.name]));
+            modules.extend(below.map(|module| module.row.id));
+        }
+        let found = self.by_service(ids, || {
+            let mut folded = FoldedText::new(word);
+            let (clouds, modules) = (&clouds, &modules);
+            move |service: &Service| {
+                let machine = self.machines.get(&service.machine);
+                modules.contains(&service.module)
+                    || folded.is_in(&[service.name.as_ref()])
+                    || machine.is_some_and(|machine| {
+                        clouds.contains(&machine.row.host.cloud)
+                            || folded.is_in(&[machine.ips.as_ref()])
+                    })
+            }
+        });
+        found | named
+    }
+
     /// Keeps processes whose service passes. Processes of one service have neighbouring ids, so each service is tested once.
-    fn by_service<T>(&self, ids: &RoaringBitmap, make: impl Fn() -> T + Sync) -> RoaringBitmap
+    pub(super) fn by_service<T>(
+        &self,
+        ids: &RoaringBitmap,
+        make: impl Fn() -> T + Sync,
+    ) -> RoaringBitmap
     where
         T: FnMut(&Service) -> bool,
     {
@@ -290,7 +334,7 @@ fn each_once<T: Ord>(list: &[T]) -> impl Iterator<Item = &T> {
     list.iter().collect::<BTreeSet<_>>().into_iter()
 }
 
-fn union<'a>(bitmaps: impl Iterator<Item = &'a RoaringBitmap>) -> RoaringBitmap {
+pub(super) fn union<'a>(bitmaps: impl Iterator<Item = &'a RoaringBitmap>) -> RoaringBitmap {
     let mut all = RoaringBitmap::new();
     for bitmap in bitmaps {
         all |= bitmap;

@@ -5,11 +5,12 @@ use std::net::IpAddr;
 
 use hashbrown::HashMap;
 use model::scope::{SortKey, SortOrder, StateFilter, ViewFilter};
-use model::topology::{BkProcessId, ModuleId};
+use model::topology::{BkHostId, BkProcessId, ModuleId};
 use roaring::RoaringBitmap;
 
-use super::{View, ViewRow, scan};
-use crate::Fleet;
+use super::ViewRow;
+use super::places::Service;
+use crate::{Fleet, scan};
 
 /// A page of a result, with the total.
 #[derive(Debug)]
@@ -20,15 +21,37 @@ pub struct ViewPage<'a> {
 
 impl Fleet {
     pub fn view_page(&self, filter: &ViewFilter, start: u64, limit: usize) -> ViewPage<'_> {
-        let ids = self.with_instances(self.view.matching(filter), filter);
+        let ids = self.view_matching(filter);
         let page = match filter.ordering.as_slice() {
             [] => in_order(&ids, start, limit),
-            ordering => self.view.sorted(&ids, ordering, start, limit),
+            ordering => self.sorted_view(&ids, ordering, start, limit),
         };
         ViewPage {
             count: ids.len(),
             rows: self.view_rows(page),
         }
+    }
+
+    /// All processes that match, in order of `bk_process_id`.
+    pub fn view_matching(&self, filter: &ViewFilter) -> RoaringBitmap {
+        let ids = self.with_connection(self.view.matching(filter), filter);
+        self.with_instances(ids, filter)
+    }
+
+    /// Keeps processes on hosts whose agent is connected, or is not.
+    fn with_connection(&self, ids: RoaringBitmap, filter: &ViewFilter) -> RoaringBitmap {
+        let Some(wanted) = filter.connected else {
+            return ids;
+        };
+        self.view.by_service(&ids, || {
+            |service: &Service| self.is_connected(service.machine) == wanted
+        })
+    }
+
+    pub(super) fn is_connected(&self, machine: BkHostId) -> bool {
+        let machine = self.view.machines.get(&machine);
+        let host = machine.and_then(|machine| self.find_host(&machine.row.host));
+        host.is_some_and(|host| host.link.is_up())
     }
 
     /// Keeps processes that have an instance as the filter wants it.
@@ -87,8 +110,8 @@ enum SortValue<'a> {
     Ip(IpAddr),
 }
 
-impl View {
-    fn sorted(
+impl Fleet {
+    fn sorted_view(
         &self,
         ids: &RoaringBitmap,
         ordering: &[SortOrder],
@@ -133,23 +156,36 @@ impl View {
     }
 
     fn key(&self, id: BkProcessId, key: SortKey) -> SortValue<'_> {
+        let view = &self.view;
         let service = || {
-            let cell = self.processes.get(id.0)?;
-            self.services.get(cell.row.service.0)
+            let cell = view.processes.get(id.0)?;
+            view.services.get(cell.row.service.0)
         };
+        let instances = || self.instances_of(id).filter_map(|id| self.row(id));
         match key {
             SortKey::ProcessId => SortValue::Number(id.0),
             SortKey::Set => {
-                let module = service().and_then(|service| self.modules.get(&service.module));
+                let module = service().and_then(|service| view.modules.get(&service.module));
                 SortValue::Number(module.map_or(0, |module| module.row.set.0))
             }
             SortKey::Module => SortValue::Number(service().map_or(0, |service| service.module.0)),
-            SortKey::ProcessName => SortValue::Text(self.alias_of(id).unwrap_or_default()),
+            SortKey::ProcessName => SortValue::Text(view.alias_of(id).unwrap_or_default()),
             SortKey::InnerIp => {
-                let machine = service().and_then(|service| self.machines.get(&service.machine));
+                let machine = service().and_then(|service| view.machines.get(&service.machine));
                 machine.map_or(SortValue::Number(0), |machine| {
                     SortValue::Ip(machine.row.host.ip)
                 })
+            }
+            SortKey::Status if view.running.contains(id.0) => SortValue::Number(2),
+            SortKey::Status if view.unregistered.contains(id.0) => SortValue::Number(1),
+            SortKey::Status => SortValue::Number(0),
+            SortKey::State => {
+                let ranks = instances().map(|row| row.process_state().rank());
+                SortValue::Number(ranks.min().map_or(u32::MAX, u32::from))
+            }
+            SortKey::Started => {
+                let starts = instances().map(|row| row.started_secs());
+                SortValue::Number(starts.max().unwrap_or_default())
             }
         }
     }

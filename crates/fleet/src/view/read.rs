@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use model::topology::{
     BkHostId, BkProcessId, BusinessId, BusinessRow, MachineRow, ModuleId, ModuleRow, Program,
-    ProgramId, ServiceId, ServiceRow, SetId, SetRow, ViewProcessRow,
+    ProgramId, ServiceId, ServiceRow, SetEnv, SetId, SetRow, ViewProcessRow,
 };
 use roaring::RoaringBitmap;
 
@@ -80,6 +80,39 @@ impl View {
             machine: service.machine,
             name: service.name.clone(),
         })
+    }
+
+    pub(crate) fn service_of(&self, id: BkProcessId) -> Option<ServiceId> {
+        self.processes.get(id.0).map(|cell| cell.row.service)
+    }
+
+    pub(crate) fn module_of_service(&self, id: ServiceId) -> Option<ModuleId> {
+        self.services.get(id.0).map(|service| service.module)
+    }
+
+    /// Every process of these businesses.
+    pub(crate) fn processes_of_businesses(&self, businesses: &[BusinessId]) -> RoaringBitmap {
+        let places = businesses.iter().filter_map(|id| self.businesses.get(id));
+        places.fold(RoaringBitmap::new(), |all, one| all | &one.processes)
+    }
+
+    /// The modules of these businesses and environments; None for all.
+    pub(crate) fn modules_within(
+        &self,
+        businesses: Option<&[BusinessId]>,
+        envs: Option<&[SetEnv]>,
+    ) -> impl Iterator<Item = ModuleId> {
+        let sets = self.sets.values().filter(move |set| {
+            businesses.is_none_or(|wanted| wanted.contains(&set.row.business))
+                && envs.is_none_or(|wanted| wanted.contains(&set.row.env))
+        });
+        sets.flat_map(|set| set.modules.iter().copied())
+    }
+
+    /// Every module with its set, in no order.
+    pub(crate) fn modules(&self) -> impl Iterator<Item = (&ModuleRow, &SetRow)> {
+        let modules = self.modules.values();
+        modules.filter_map(|module| Some((&*module.row, self.set(module.row.set)?)))
     }
 
     pub fn program(&self, id: ProgramId) -> Option<&Arc<Program>> {

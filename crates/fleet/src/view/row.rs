@@ -94,6 +94,12 @@ impl<'a> ViewRow<'a> {
         self.fleet.view.templates_for(self.process.id)
     }
 
+    /// Whether the agent of its host is connected.
+    pub fn is_connected(&self) -> bool {
+        let host = self.fleet.find_host(&self.machine.host);
+        host.is_some_and(|host| host.link.is_up())
+    }
+
     /// The agent id of the topology, else that of the host.
     pub fn agent_id(&self) -> Option<&'a AgentId> {
         let by_host = || {

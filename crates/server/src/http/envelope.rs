@@ -174,7 +174,8 @@ impl From<ControlError> for Refusal {
                 | CredentialFault::NotTrusted(_)
                 | CredentialFault::NoUser
                 | CredentialFault::NoLogin
-                | CredentialFault::Password => USER_NOT_AUTHENTICATED,
+                | CredentialFault::Password
+                | CredentialFault::Code => USER_NOT_AUTHENTICATED,
             }),
             ControlError::JoinTokenRefused(_) => Fixed(ARGUMENT_MISSING),
             ControlError::NoSuchTask(_) => Fixed(NO_SUCH_ENDPOINT),
@@ -230,7 +231,9 @@ fn credential_fault(fault: &CredentialFault) -> String {
             format!("bk_username: app {code:?} may not name a user; it needs a bk_token")
         }
         CredentialFault::NoUser => "one of bk_token and bk_username is required".to_owned(),
-        CredentialFault::NoLogin | CredentialFault::Password => fault.to_string(),
+        CredentialFault::NoLogin | CredentialFault::Password | CredentialFault::Code => {
+            fault.to_string()
+        }
     }
 }
 

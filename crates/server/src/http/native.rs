@@ -10,6 +10,7 @@ mod drain;
 mod error;
 mod events;
 mod explain;
+mod filter;
 mod grants;
 mod groups;
 mod held;
@@ -29,6 +30,7 @@ mod request;
 mod response;
 mod results;
 mod selection;
+mod summary;
 mod targets;
 mod tasks;
 mod templates;
@@ -51,7 +53,9 @@ pub(crate) use request::is_json_or_empty;
 pub(crate) fn routes() -> OpenApiRouter<HttpState> {
     OpenApiRouter::default()
         .routes(routes!(processes::list))
+        .routes(routes!(processes::facets))
         .routes(routes!(view::list))
+        .routes(routes!(view::facets))
         .routes(routes!(
             processes::show,
             register::register,
@@ -68,6 +72,7 @@ pub(crate) fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(tasks::retry))
         .routes(routes!(businesses::list))
         .routes(routes!(businesses::refresh))
+        .routes(routes!(businesses::tree))
         .routes(routes!(topology::show, topology::import, topology::remove))
         .routes(routes!(explain::explain))
         .routes(routes!(templates::list, templates::create))
@@ -111,6 +116,7 @@ pub(crate) fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(tokens::list, tokens::create))
         .routes(routes!(tokens::delete))
         .routes(routes!(login::login))
+        .routes(routes!(login::create_code))
         .routes(routes!(login::logout))
         .routes(routes!(login::whoami))
         .routes(routes!(me::change_password))
@@ -119,6 +125,7 @@ pub(crate) fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(audit::list))
         .routes(routes!(audit::export))
         .routes(routes!(watch::watch))
+        .routes(routes!(summary::summary))
         .routes(routes!(events::list))
         .routes(routes!(webhooks::list, webhooks::create))
         .routes(routes!(webhooks::delete))

@@ -3,10 +3,13 @@
 mod access;
 mod bounds;
 mod browsers;
+mod console;
 mod events;
+mod facets;
 mod jobs;
 mod live;
 mod me;
+mod operate_matching;
 mod plain_jobs;
 mod processes;
 mod revoke_and_drain;

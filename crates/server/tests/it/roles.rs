@@ -108,11 +108,15 @@ impl Operation {
             | "list_task_hosts"
             | "list_names"
             | "list_processes"
+            | "count_processes"
+            | "count_view"
+            | "show_tree"
             | "list_view"
             | "show_process"
             | "list_tasks"
             | "show_task"
             | "watch"
+            | "summary"
             | "list_replicas" => Needs::View,
             "operate_proc"
             | "operate_proc_v2"
@@ -155,9 +159,8 @@ impl Operation {
             | "list_users" | "create_user" | "delete_user" | "grant_to_user"
             | "revoke_from_user" | "list_tokens" | "create_token" | "delete_token"
             | "list_webhooks" | "create_webhook" | "delete_webhook" | "test_webhook"
-            | "list_audit" | "export_audit" | "revoke_host" | "drain" | "stop_draining" => {
-                Needs::Manage
-            }
+            | "list_audit" | "export_audit" | "revoke_host" | "drain" | "stop_draining"
+            | "create_login_code" => Needs::Manage,
             other => panic!("add the permission of {other} here"),
         }
     }
@@ -192,6 +195,8 @@ impl Operation {
         match self.name() {
             "list_groups" => path + "?host=10.0.0.2",
             "list_view" => path + "?business=2",
+            "count_processes" => path + "?by=state",
+            "count_view" => path + "?business=2&by=status",
             "config_template_list" | "access_overview" => path + "?bk_biz_id=2",
             _ => path,
         }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use api::{
-    ExpressionBody, FilterBody, JobBegun, JobBody, JobOptionsBody, OperationPlan, Scalar,
+    ExpressionBody, FilterBody, JobBegun, JobBody, JobOptionsBody, OperationPlanView, Scalar,
     ViewProcess,
 };
 use model::job::{BatchSize, JobAction};
@@ -326,7 +326,7 @@ fn send(
 ) -> Result<Exit, Failure> {
     let (path, out) = (Path::new("jobs"), &context.out);
     if args.dry_run {
-        let plan: OperationPlan = client.post(&path, body)?;
+        let plan: OperationPlanView = client.post(&path, body)?;
         match out.is_document() {
             true => out.document(&plan)?,
             false => {
@@ -383,7 +383,7 @@ fn begin_plain(
     };
     if interrupts(action, &JobOptionsBody::default()) && !args.dry_run {
         body.dry_run = Some(true);
-        let plan: OperationPlan = client.post(&Path::new("jobs"), &body)?;
+        let plan: OperationPlanView = client.post(&Path::new("jobs"), &body)?;
         if plan.count > 1 {
             let mut lines = plan_lines(action.as_str(), &plan).into_iter();
             let what = lines.next().unwrap_or_default();
@@ -408,7 +408,7 @@ fn verb_of(action: JobAction) -> &'static str {
 }
 
 /// `restart 12 processes on 5 hosts`, then what is special about them.
-fn plan_lines(action: &str, plan: &OperationPlan) -> Vec<String> {
+fn plan_lines(action: &str, plan: &OperationPlanView) -> Vec<String> {
     let (processes, hosts) = (counted(plan.count, "process"), counted(plan.hosts, "host"));
     let mut lines = vec![format!("{action} {processes} on {hosts}")];
     let namespaces = plan.namespaces.iter();
@@ -455,7 +455,7 @@ mod tests {
 
     #[test]
     fn a_plan_is_shown_in_a_few_lines() {
-        let plan: OperationPlan = serde_json::from_value(json!({
+        let plan: OperationPlanView = serde_json::from_value(json!({
             "count": 1200, "hosts": 600,
             "namespaces": [{"value": "db", "count": 200}, {"value": "web", "count": 1000}],
             "environments": [{"value": "formal", "count": 7}],

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use super::naive::{everything, expected, is_auto, status_of};
 use super::world::*;
 
-fn processes() -> impl Strategy<Value = Vec<Plain>> {
+pub(super) fn processes() -> impl Strategy<Value = Vec<Plain>> {
     let state = prop_oneof![
         Just(State::Unknown),
         Just(State::Running),
@@ -87,7 +87,7 @@ fn selection() -> impl Strategy<Value = Selection> {
     prop_oneof![scope, expression]
 }
 
-fn filters() -> impl Strategy<Value = ViewFilter> {
+pub(super) fn filters() -> impl Strategy<Value = ViewFilter> {
     let statuses = vec![
         ProcessStatus::Unregistered,
         ProcessStatus::Running,

@@ -1,16 +1,18 @@
 //! Businesses: which there are, and reading one anew.
 
 use api::schemas::DifferenceSchema;
-use api::{BusinessList, BusinessView, LeftOutRow};
+use api::{BusinessList, BusinessTree, BusinessView, LeftOutRow, TreeModule, TreeSet};
 use axum::extract::State;
 use axum::response::Response;
+use fleet::view::SetCounts;
 use model::topology::{BusinessId, Origin, SourceFault};
 
 use super::ApiError;
 use super::caller::Authenticated;
 use super::refusals::Refusals;
-use super::request::PathParams;
+use super::request::{PathParams, QueryParams};
 use super::response::ok;
+use super::selection::parse_env;
 use super::topology::to_api;
 use crate::http::HttpState;
 
@@ -52,6 +54,48 @@ pub(crate) async fn refresh(
     let business = BusinessId(id);
     let difference = http.control.topology().refresh(&caller, business).await?;
     Ok(ok(&to_api(difference)))
+}
+
+/// Lists the sets and modules of a business, with how many processes each has and how many of them run.
+#[utoipa::path(get, path = "/api/v1/businesses/{id}/tree", operation_id = "show_tree", tag = "view",
+    params(
+        ("id" = u32, Path),
+        ("env" = Option<String>, Query, description = "test, experience or formal; all if not given"),
+    ),
+    responses((status = 200, description = "Sets and modules", body = BusinessTree), Refusals))]
+pub(crate) async fn tree(
+    State(http): State<HttpState>,
+    Authenticated(caller): Authenticated,
+    PathParams(id): PathParams<u32>,
+    params: QueryParams,
+) -> Result<Response, ApiError> {
+    let env = parse_env(params.text("env").unwrap_or_default())?;
+    let topology = http.control.topology();
+    let answer = topology.tree(&caller, BusinessId(id), env, |sets| {
+        ok(&BusinessTree {
+            sets: sets.iter().map(tree_set).collect(),
+        })
+    })?;
+    Ok(answer)
+}
+
+fn tree_set<'a>(set: &SetCounts<'a>) -> TreeSet<'a> {
+    let modules = set.modules.iter();
+    TreeSet {
+        id: set.row.id.0,
+        name: (&*set.row.name).into(),
+        env: set.row.env.as_str().into(),
+        count: set.count,
+        running: set.running,
+        modules: modules
+            .map(|(module, count, running)| TreeModule {
+                id: module.id.0,
+                name: (&*module.name).into(),
+                count: *count,
+                running: *running,
+            })
+            .collect(),
+    }
 }
 
 pub(super) fn left_out(troubles: Vec<SourceFault>) -> Vec<LeftOutRow> {

@@ -47,7 +47,7 @@ error_codes! {
     WrongMethod = "wrong_method", METHOD_NOT_ALLOWED: "the path does not take this method";
     TooSlow = "too_slow", REQUEST_TIMEOUT: "the body arrived too slowly";
     Conflict = "conflict", CONFLICT: "it exists already, or the current state does not allow it";
-    CountChanged = "count_changed", CONFLICT: "another number of processes is selected than `expect_count` says; `count` is the number now";
+    CountChanged = "count_changed", CONFLICT: "a filter matches another number of processes than `expect_count`; `count` is the number now, and nothing was done";
     TooLarge = "too_large", PAYLOAD_TOO_LARGE: "the body is over 64 MiB";
     NotJson = "not_json", UNSUPPORTED_MEDIA_TYPE: "the body's `Content-Type` is not `application/json`";
     Declined = "declined", UNPROCESSABLE_ENTITY: "the host refused or failed; the message says why";
@@ -204,8 +204,8 @@ impl From<ControlError> for ApiError {
                 Self::new(ErrorCode::Conflict, message)
             }
             ControlError::CountChanged { count, .. } => Self {
-                count: Some(count),
                 field: Some("expect_count".to_owned()),
+                count: Some(count),
                 ..Self::new(ErrorCode::CountChanged, message)
             },
             ControlError::TooFast { retry_after_ms, .. }

@@ -9,7 +9,6 @@ use model::held::{ForeignProcess, HeldProcess};
 
 use super::ApiError;
 use super::caller::Authenticated;
-use super::processes::flag_word;
 use super::refusals::Refusals;
 use super::request::PathParams;
 use super::response::ok;
@@ -39,7 +38,7 @@ fn compared(compared: Comparison) -> ComparedProcess {
         process: compared.process.to_string(),
         wanted: WantedView {
             registered: wanted.is_some(),
-            flag: wanted.map(|wanted| flag_word(wanted.flag).into()),
+            flag: wanted.map(|wanted| wanted.flag.as_str().into()),
             managed: wanted.map(|wanted| wanted.managed),
             definition: wanted.map(|wanted| definition(wanted.definition_hash)),
             incarnation: wanted.map(|wanted| wanted.incarnation),
@@ -52,7 +51,7 @@ fn compared(compared: Comparison) -> ComparedProcess {
 
 fn held_process(held: HeldProcess) -> HeldProcessView {
     HeldProcessView {
-        flag: flag_word(held.flag).into(),
+        flag: held.flag.as_str().into(),
         managed: held.managed,
         definition: definition(held.definition_hash),
         incarnation: held.incarnation,

@@ -6,15 +6,16 @@ use std::time::Duration;
 
 use api::{
     FailureGroups, FilterBody, JobBegun, JobBody, JobCreated, JobDetail, JobList, JobOptionsBody,
-    JobRetried, OperationPlan, RetryBody,
+    JobRetried, OperationPlanView, RetryBody,
 };
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use control::{Failure, JobSelection, NewJob, ProcessRef, group_failures};
+use control::{Failure, JobSelection, NewJob, group_failures};
 use model::Invalid;
 use model::job::{JobAction, JobId, JobStatus, JobTaskRow};
 use model::scope::ViewFilter;
+use model::selector::ProcessOnHost;
 use model::topology::{BkProcessId, BusinessId};
 use serde_json::Value;
 use store::JobPage;
@@ -23,12 +24,14 @@ use super::ApiError;
 use super::caller::Authenticated;
 use super::events::moment;
 use super::explain::business;
+use super::filter::{PROCESS_FILTER, process_filter};
+use super::operate::plan_view;
 use super::refusals::Refusals;
 use super::request::{JsonBody, PathParams, QueryParams};
 use super::response::{fit, json, ok};
 use super::results::{self, ResultBrief, ResultFilter};
 use super::selection::selection;
-use super::{processes, view};
+use super::view;
 use crate::http::HttpState;
 use crate::http::json::Scalar;
 use crate::http::{job_options, selection};
@@ -40,7 +43,7 @@ const MAX_WAIT: Duration = Duration::from_secs(60);
 /// Begins a job: one task for each process that is selected. With `dry_run` it only tells what the job would act on.
 #[utoipa::path(post, path = "/api/v1/jobs", operation_id = "create_job", tag = "jobs", request_body = JobBody, responses(
     (status = 202, description = "The job is kept, and its tasks begin", body = JobBegun),
-    (status = 200, description = "Of a dry run: what the job would act on", body = OperationPlan),
+    (status = 200, description = "Of a dry run: what the job would act on", body = OperationPlanView),
     (status = 409, description = "Another number of processes is selected than `expect_count` says"), Refusals))]
 pub(crate) async fn create(
     State(http): State<HttpState>,
@@ -51,7 +54,7 @@ pub(crate) async fn create(
     let new = new_job(body)?;
     if dry_run {
         let plan = http.control.jobs().plan(&caller, new)?;
-        return Ok(ok(&row::plan(plan)));
+        return Ok(ok(&plan_view(plan)));
     }
     let (id, targets) = http.control.jobs().create(&caller, new).await?;
     Ok(json(StatusCode::ACCEPTED, &JobBegun { id: id.0, targets }))
@@ -76,16 +79,17 @@ fn new_job(body: JobBody) -> Result<NewJob, ApiError> {
             return Err(Invalid::new("filter", rule).into());
         }
         (None, Some(filter)) => {
-            return plain_job(action, filter, &except, body.expect_count, options);
+            let dry_run = body.dry_run.unwrap_or(false);
+            return plain_job(action, filter, &except, body.expect_count, dry_run, options);
         }
         (Some(_), Some(_)) if is_scoped => {
             let rule = "stands alone: leave out scope, expression and env";
             return Err(Invalid::new("filter", rule).into());
         }
         (Some(id), Some(filter)) => {
-            let params = QueryParams::of_object(filter, &view::FILTER);
+            let params = QueryParams::of_object(filter.clone(), &view::VIEW_FILTER);
             let params = params.map_err(|invalid| invalid.within("filter"))?;
-            let view = view::filter(id, &params).map_err(|error| error.within("filter"))?;
+            let view = view::filter_of(id, &params).map_err(|error| error.within("filter"))?;
             (view, "filter", filter_json(filter, &except))
         }
         (Some(id), None) => {
@@ -120,13 +124,18 @@ pub(crate) fn plain_job(
     filter: &FilterBody,
     except: &[Scalar],
     expected: Option<i64>,
+    dry_run: bool,
     options: JobOptionsBody,
 ) -> Result<NewJob, ApiError> {
-    let params = QueryParams::of_object(filter, &processes::FILTER);
-    let processes = params.and_then(|params| processes::filter(&params));
+    let params = QueryParams::of_object(filter.clone(), &PROCESS_FILTER);
+    let processes = params.and_then(|params| process_filter(&params));
     let processes = processes.map_err(|invalid| invalid.within("filter"))?;
+    if processes.is_unlimited() && expected.is_none() && !dry_run {
+        let rule = "must not be empty without expect_count: it matches everything";
+        return Err(Invalid::new("filter", rule).into());
+    }
     let excepted = except.iter().enumerate().map(|(n, text)| {
-        let one = text.to_text().parse::<ProcessRef>();
+        let one = text.to_text().parse::<ProcessOnHost>();
         one.map_err(|invalid| Invalid::new(format!("except[{n}]"), invalid.rule))
     });
     let options = job_options::read(options);

@@ -1,6 +1,6 @@
 //! Logging in and out. A login is a token: `bk_token` in the dialects of GSE, a bearer token or a cookie in the native API.
 
-use api::{LoggedIn, LoginBody, WhoAmI, WhoAmIApp, WhoAmIUser};
+use api::{LoggedIn, LoginBody, LoginCodeBody, LoginCodeCreated, WhoAmI, WhoAmIApp, WhoAmIUser};
 use axum::extract::State;
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -12,7 +12,7 @@ use super::caller::Identified;
 use super::grants;
 use super::refusals::Refusals;
 use super::request::JsonBody;
-use super::response::ok;
+use super::response::{json, ok};
 use crate::http::credentials::IfUnknown;
 use crate::http::front::peer;
 use crate::http::{HttpState, credentials, now};
@@ -28,10 +28,20 @@ pub(crate) async fn login(
     // Login CSRF: a foreign page must not log its visitor in as another user.
     credentials::check_origin(&http, &parts, IfUnknown::Allow)
         .map_err(|foreign| ApiError::foreign_origin(&foreign))?;
-    let name = body.username.ok_or_else(|| Invalid::required("username"))?;
-    let password = body.password.ok_or_else(|| Invalid::required("password"))?;
     let from = peer(&parts.extensions);
-    let (bk_token, expires_at) = http.control.access().login(&name, &password, from).await?;
+    let access = http.control.access();
+    let (bk_token, expires_at) = match (body.code, body.username, body.password) {
+        (Some(code), None, None) => access.login_with_code(&code, from).await?,
+        (Some(_), ..) => {
+            let rule = "stands alone: leave out username and password";
+            return Err(Invalid::new("code", rule).into());
+        }
+        (None, name, password) => {
+            let name = name.ok_or_else(|| Invalid::required("username"))?;
+            let password = password.ok_or_else(|| Invalid::required("password"))?;
+            access.login(&name, &password, from).await?
+        }
+    };
     let lives_secs = expires_at.millis_since(now()) / 1000;
     let cookie = cookie(&http, &parts, &bk_token, lives_secs);
     let answer = ok(&LoggedIn {
@@ -39,6 +49,31 @@ pub(crate) async fn login(
         expires_at,
     });
     Ok(with_cookie(answer, &cookie))
+}
+
+/// Makes a code that logs a user in once, within 15 minutes: for a link to the console. A user makes one for themselves, an
+/// administrator for anyone.
+#[utoipa::path(post, path = "/api/v1/login/code", operation_id = "create_login_code", tag = "access", request_body = LoginCodeBody,
+    responses((status = 201, description = "The code, shown this once", body = LoginCodeCreated), Refusals))]
+pub(crate) async fn create_code(
+    State(http): State<HttpState>,
+    Identified(caller, _credentials): Identified,
+    JsonBody(body): JsonBody<LoginCodeBody>,
+) -> Result<Response, ApiError> {
+    let access = http.control.access();
+    let made = access.create_login_code(&caller, body.user.as_deref());
+    let control::LoginCode {
+        user,
+        code,
+        expires_at,
+    } = made.await?;
+    let created = LoginCodeCreated {
+        user,
+        path: console::login_path(&code),
+        code,
+        expires_at,
+    };
+    Ok(json(StatusCode::CREATED, &created))
 }
 
 /// Ends the login that the request carries.

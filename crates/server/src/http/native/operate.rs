@@ -2,23 +2,30 @@
 
 use std::collections::BTreeMap;
 
-use api::{OperateBody, Operated, OperationsBody, SpecBody};
+use api::{
+    BlockedGroup, CommandCount, ErrorBody, OperateBody, Operated, OperatedInBatches,
+    OperationPlanView, OperationsBody, SampleProcess, SpecBody, ValueCount,
+};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use control::{Operate, OperateSpec};
+use control::{Operate, OperateMatching, OperateSpec, OperationPlan};
+use model::access::Caller;
+use model::job::JobAction;
+use model::selector::ProcessOnHost;
 use model::spec::raw::SpecRules;
-use model::{FullName, Invalid, Labels, Op};
+use model::{FullName, Host, Invalid, Labels, Op};
 
 use super::ApiError;
 use super::caller::Authenticated;
+use super::filter::{PROCESS_FILTER, process_filter};
 use super::processes::parse_process;
 use super::refusals::Refusals;
-use super::request::{JsonBody, PathParams, full_name};
-use super::response::json;
-use super::targets;
+use super::request::{JsonBody, PathParams, QueryParams, full_name};
+use super::response::{json, ok};
+use super::{jobs, targets};
 use crate::http::HttpState;
-use crate::http::json::Object;
+use crate::http::json::{Object, Scalar};
 
 /// How many operations one request may hold.
 const MAX_OPERATIONS: usize = 10_000;
@@ -42,22 +49,62 @@ pub(crate) async fn operate(
     accept(&http, &caller, vec![operation]).await
 }
 
-/// Operates on several processes in one task.
+/// Operates on several processes in one task: as listed, or on everything that matches a filter. A dry run tells what would be
+/// done, and changes nothing.
 #[utoipa::path(post, path = "/api/v1/operate", operation_id = "operate_processes", tag = "tasks", request_body = OperationsBody,
-    responses((status = 202, description = "Accepted, durably", body = Operated), Refusals))]
+    responses(
+        (status = 200, description = "Of a dry run: what would be done", body = OperationPlanView),
+        (status = 202, description = "Accepted, durably: a task, or with `options` a job with `job_id` in place of `task_id`",
+            body = Operated),
+        (status = 409, description = "The filter matches another number of processes than `expect_count`", body = ErrorBody),
+        Refusals,
+    ))]
 pub(crate) async fn operate_many(
     State(http): State<HttpState>,
     Authenticated(caller): Authenticated,
     JsonBody(body): JsonBody<OperationsBody>,
 ) -> Result<Response, ApiError> {
-    let bodies = body
-        .operations
-        .ok_or_else(|| Invalid::required("operations"))?;
+    match body {
+        OperationsBody {
+            operations: Some(listed),
+            op: None,
+            filter: None,
+            except: None,
+            expect_count: None,
+            dry_run: None,
+            options: None,
+        } => operate_listed(&http, &caller, listed).await,
+        OperationsBody {
+            operations: Some(_),
+            ..
+        } => {
+            let rule = "stands alone: leave it out, or the other fields";
+            Err(Invalid::new("operations", rule).into())
+        }
+        OperationsBody {
+            operations: None,
+            op: None,
+            filter: None,
+            ..
+        } => {
+            let rule = "is required, or op and filter in its place";
+            Err(Invalid::new("operations", rule).into())
+        }
+        by_filter => operate_matching(&http, &caller, by_filter).await,
+    }
+}
+
+async fn operate_listed(
+    http: &HttpState,
+    caller: &Caller,
+    bodies: Vec<Object<OperateBody>>,
+) -> Result<Response, ApiError> {
     if bodies.is_empty() {
         return Err(Invalid::new("operations", "must not be empty").into());
     }
     if bodies.len() > MAX_OPERATIONS {
-        let rule = format!("must be at most {MAX_OPERATIONS} operations");
+        let rule =
+            format!("must be at most {MAX_OPERATIONS} operations: a filter takes more processes");
         return Err(Invalid::new("operations", rule).into());
     }
     let mut operations = Vec::with_capacity(bodies.len());
@@ -65,14 +112,122 @@ pub(crate) async fn operate_many(
         let within = |error: ApiError| error.within(&format!("operations[{index}]"));
         let process = body.process.as_deref().unwrap_or_default();
         let name = parse_process("process", process).map_err(|e| within(e.into()))?;
-        operations.push(operation(body, &http, name).map_err(within)?);
+        operations.push(operation(body, http, name).map_err(within)?);
     }
-    accept(&http, &caller, operations).await
+    accept(http, caller, operations).await
+}
+
+async fn operate_matching(
+    http: &HttpState,
+    caller: &Caller,
+    body: OperationsBody,
+) -> Result<Response, ApiError> {
+    let op = parse_op(body.op.as_deref())?;
+    if body.options.is_some() {
+        return operate_in_batches(http, caller, op, body).await;
+    }
+    let object = body.filter.ok_or_else(|| Invalid::required("filter"))?;
+    let filter = QueryParams::of_object(object, &PROCESS_FILTER)
+        .and_then(|params| process_filter(&params))
+        .map_err(|invalid| invalid.within("filter"))?;
+    let dry_run = body.dry_run.unwrap_or(false);
+    if filter.is_unlimited() && body.expect_count.is_none() && !dry_run {
+        let rule = "must not be empty without expect_count: it matches everything";
+        return Err(Invalid::new("filter", rule).into());
+    }
+    let request = OperateMatching {
+        op,
+        filter,
+        except: parse_except(&body.except.unwrap_or_default())?,
+        expect_count: body.expect_count,
+    };
+    let operations = http.control.operations();
+    if dry_run {
+        let plan = operations.plan_matching(caller, request)?;
+        return Ok(ok(&plan_view(plan)));
+    }
+    let (task, targets) = operations.operate_matching(caller, request).await?;
+    let operated = Operated {
+        task_id: task.to_string(),
+        targets,
+    };
+    Ok(json(StatusCode::ACCEPTED, &operated))
+}
+
+/// A job over what matches, in place of one task.
+async fn operate_in_batches(
+    http: &HttpState,
+    caller: &Caller,
+    op: Op,
+    body: OperationsBody,
+) -> Result<Response, ApiError> {
+    let action = JobAction::of_op(op).ok_or_else(|| {
+        let rule = format!("must be left out for {op}, which is done everywhere at once");
+        Invalid::new("options", rule)
+    })?;
+    let filter = body.filter.ok_or_else(|| Invalid::required("filter"))?;
+    let except = body.except.unwrap_or_default();
+    let except: Vec<Scalar> = except.iter().map(|text| text.as_str().into()).collect();
+    let expected = body.expect_count.map(u64::cast_signed);
+    let dry_run = body.dry_run.unwrap_or(false);
+    let options = body.options.unwrap_or_default();
+    let new = jobs::plain_job(action, &filter, &except, expected, dry_run, options)?;
+    if dry_run {
+        return Ok(ok(&plan_view(http.control.jobs().plan(caller, new)?)));
+    }
+    let (job, targets) = http.control.jobs().create(caller, new).await?;
+    let operated = OperatedInBatches {
+        job_id: job.0,
+        targets,
+    };
+    Ok(json(StatusCode::ACCEPTED, &operated))
+}
+
+fn parse_except(texts: &[String]) -> Result<Vec<ProcessOnHost>, Invalid> {
+    let texts = texts.iter().enumerate();
+    let all = texts.map(|(index, text)| {
+        let read = text.parse::<ProcessOnHost>();
+        read.map_err(|invalid| Invalid::new(format!("except[{index}]"), invalid.rule))
+    });
+    all.collect()
+}
+
+pub(super) fn plan_view(plan: OperationPlan) -> OperationPlanView {
+    let counted = |(value, count): (String, u64)| ValueCount { value, count };
+    let namespaces = plan.namespaces.into_iter();
+    let environments = plan.environments.into_iter();
+    let blocked = plan.blocked.into_iter().map(|group| BlockedGroup {
+        reason: group.reason.as_str().to_owned(),
+        count: group.count,
+        hosts: group.hosts.iter().map(Host::to_string).collect(),
+    });
+    let commands = plan.commands.into_iter();
+    let sample = plan.sample.into_iter();
+    OperationPlanView {
+        count: plan.count,
+        hosts: plan.n_hosts,
+        namespaces: namespaces
+            .map(|(namespace, count)| counted((namespace.to_string(), count)))
+            .collect(),
+        environments: environments
+            .map(|(env, count)| counted((env.as_str().to_owned(), count)))
+            .collect(),
+        blocked: blocked.collect(),
+        commands: commands
+            .map(|(command, count)| CommandCount { command, count })
+            .collect(),
+        sample: sample
+            .map(|(process, host)| SampleProcess {
+                process: process.to_string(),
+                host: host.to_string(),
+            })
+            .collect(),
+    }
 }
 
 async fn accept(
     http: &HttpState,
-    caller: &model::access::Caller,
+    caller: &Caller,
     operations: Vec<Operate>,
 ) -> Result<Response, ApiError> {
     let targets = operations

@@ -3,29 +3,37 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use api::{DefinitionView, NameList, ProcessDetail, ProcessPage, ProcessView};
+use api::{DefinitionView, FacetList, NameList, ProcessDetail, ProcessPage, ProcessView};
 use axum::extract::State;
 use axum::response::Response;
-use fleet::{Filter, OrderKey, Row, RowOrder};
-use model::{FullName, Invalid, ProcessName, ProcessState, UnixMillis};
+use fleet::{FacetKey, OrderKey, Row, RowOrder};
+use model::access::Caller;
+use model::{FullName, Invalid, Op, UnixMillis};
 
 use super::ApiError;
 use super::caller::Authenticated;
+use super::filter::{ProcessFilterParams, facet_keys, facet_list, process_filter, top};
 use super::refusals::Refusals;
 use super::request::{PathParams, QueryParams, full_name};
 use super::response::{fit, ok};
 use crate::http::HttpState;
 
-fn view<'a>(row: &Row<'a>) -> ProcessView<'a> {
+fn view<'a>(caller: &Caller, row: &Row<'a>) -> ProcessView<'a> {
     let host = row.host();
+    let blocked = Op::ALL.into_iter().filter_map(|op| {
+        let reason = control::blocked(caller, row, op)?;
+        Some((op.as_str().into(), reason.as_str().into()))
+    });
     ProcessView {
         namespace: row.name().namespace.as_str().into(),
         name: row.name().name.as_str().into(),
         host: host.host.into(),
         agent_id: host.agent_id.map(|id| id.as_str().into()),
+        hostname: host.info.map(|info| info.hostname.as_str().into()),
+        business: row.place().map(|(business, _)| business.0),
         labels: row.labels(),
         definition: row.definition_id().0,
-        flag: flag_word(row.flag()).into(),
+        flag: row.flag().as_str().into(),
         state: row.process_state().as_str().into(),
         was: row.was().map(|was| was.as_str().into()),
         next_at: next_at(row),
@@ -46,14 +54,7 @@ fn view<'a>(row: &Row<'a>) -> ProcessView<'a> {
         fd: row.fd(),
         disk: row.disk(),
         net: row.net(),
-    }
-}
-
-pub(crate) fn flag_word(flag: model::Flag) -> &'static str {
-    match flag {
-        model::Flag::Unregistered => "unregistered",
-        model::Flag::Running => "running",
-        model::Flag::Stopped => "stopped",
+        blocked: blocked.collect(),
     }
 }
 
@@ -79,9 +80,12 @@ fn parse_order(text: &str) -> Result<RowOrder, Invalid> {
         "started" => OrderKey::Started,
         "cpu" => OrderKey::Cpu,
         "mem" => OrderKey::Memory,
+        "name" => OrderKey::Name,
+        "host" => OrderKey::Host,
+        "registered" => OrderKey::Registered,
         other => {
             let rule = format!(
-                "must be some of state, restarts, last_exit, started, cpu and mem, not {other:?}"
+                "must be some of state, restarts, last_exit, started, cpu, mem, name, host and registered, not {other:?}"
             );
             return Err(Invalid::new("order", rule));
         }
@@ -100,48 +104,12 @@ fn order(params: &QueryParams) -> Result<Vec<RowOrder>, Invalid> {
     }
 }
 
-/// The parameters of [`filter`]; `[]` marks those that take several values.
-pub(crate) const FILTER: [&str; 8] = [
-    "namespace[]",
-    "name",
-    "host[]",
-    "process[]",
-    "label[]",
-    "state[]",
-    "managed",
-    "restart_needed",
-];
-
-/// Which processes.
-pub(crate) fn filter(params: &QueryParams) -> Result<Filter, Invalid> {
-    Ok(Filter {
-        namespaces: params.namespaces()?,
-        name: params.text("name").map(ProcessName::parse).transpose()?,
-        hosts: params.hosts()?,
-        states: params.list("state", ProcessState::parse)?,
-        managed: params.flag("managed")?,
-        restart_needed: params.flag("restart_needed")?,
-        processes: params.patterns()?,
-        labels: params.labels()?,
-    })
-}
-
 /// Lists processes, with the exact number of all that match.
 #[utoipa::path(get, path = "/api/v1/processes", operation_id = "list_processes", tag = "processes", params(
-    ("namespace" = Option<String>, Query, description = "One or more, repeated or separated by commas"),
-    ("name" = Option<String>, Query, description = "The process's name"),
-    ("host" = Option<String>, Query, description = "One or more of CLOUD:IP or IP, repeated or separated by commas"),
-    ("process" = Option<String>, Query, description = "NAMESPACE/NAME, each with or without the wildcards of expressions: \
-        app/*, [web,db]/api-?; repeated for several, of which one must match"),
-    ("label" = Option<String>, Query, description = "Tests of labels that must all hold, separated by commas: tier=front, \
-        tier!=front, tier (it is there), !tier (it is not); \\ before a character that stands for itself"),
-    ("state" = Option<String>, Query, description = "One or more of running, starting, unhealthy, backoff, failed, stopped, \
-        completed, scheduled and unknown, repeated or separated by commas"),
-    ("managed" = Option<bool>, Query, description = "Whether the agent keeps it as wanted"),
-    ("restart_needed" = Option<bool>, Query, description = "Whether its run began with an older spec, whose changes take effect \
-        only at the next start"),
+    ProcessFilterParams,
     ("order" = Option<String>, Query, description = "Up to three of state (what needs attention first), restarts, last_exit \
-        (when), started, cpu and mem, each with - before it for descending; by registration if not given"),
+        (when), started, cpu, mem, name, host and registered, each with - before it for descending; by id if not given"),
+    ("fields" = Option<String>, Query, description = "Only these members of each row"),
     ("start" = Option<u64>, Query, description = "The first row, from 0"),
     ("limit" = Option<u64>, Query, description = "1 to 1000, 100 if not given"),
 ), responses((status = 200, description = "A page of processes", body = ProcessPage), Refusals))]
@@ -151,17 +119,53 @@ pub(crate) async fn list(
     params: QueryParams,
 ) -> Result<Response, ApiError> {
     let (start, limit) = params.page()?;
-    let filter = filter(&params)?;
+    let filter = process_filter(&params)?;
+    let fields = fields(&params)?;
     let order = order(&params)?;
     let registry = http.control.registry();
     let answer = registry.page(&caller, filter, &order, start, limit, |page| {
+        let rows = fit(page.rows.iter().map(|row| view(&caller, row)));
         ok(&ProcessPage {
             count: page.count,
             start,
-            processes: fit(page.rows.iter().map(view)),
+            processes: match &fields {
+                Some(fields) => rows.only(fields),
+                None => rows,
+            },
         })
     })?;
     Ok(answer)
+}
+
+/// The members of a row to show; an unknown one is refused.
+fn fields(params: &QueryParams) -> Result<Option<Vec<String>>, Invalid> {
+    let row = serde_json::to_value(ProcessView::default()).expect("a row has string keys");
+    params.list("fields", |field| match row.get(field) {
+        Some(_) => Ok(field.to_owned()),
+        None => {
+            let rule = format!("must be members of a row, and {field:?} is none");
+            Err(Invalid::new("fields", rule))
+        }
+    })
+}
+
+/// Counts processes by the values of some dimensions, for any filter.
+#[utoipa::path(get, path = "/api/v1/processes/facets", operation_id = "count_processes", tag = "processes", params(
+    ("by" = String, Query, description = "Some of namespace, business, env, set, module, name, state, wanted, managed, connected, \
+        cloud and version. Each is not narrowed by its own part of the filter, so that its other values are seen"),
+    ProcessFilterParams,
+    ("top" = Option<u64>, Query, description = "How many values of each, 1 to 1000, 50 if not given"),
+), responses((status = 200, description = "The counts", body = FacetList), Refusals))]
+pub(crate) async fn facets(
+    State(http): State<HttpState>,
+    Authenticated(caller): Authenticated,
+    params: QueryParams,
+) -> Result<Response, ApiError> {
+    let keys = facet_keys(&params, &FacetKey::ALL, FacetKey::as_str)?;
+    let filter = process_filter(&params)?;
+    let registry = http.control.registry();
+    let facets = registry.facets(&caller, filter, &keys, top(&params)?)?;
+    Ok(ok(&facet_list(facets, keys.iter().map(|key| key.as_str()))))
 }
 
 /// Lists names of processes and namespaces that begin with a text, for completion.
@@ -199,12 +203,13 @@ pub(crate) async fn show(
     let (start, limit) = params.page()?;
     let registry = http.control.registry();
     let answer = registry.processes_named(&caller, &name, |rows| {
-        ok(&detail(&name, rows, start, limit))
+        ok(&detail(&caller, &name, rows, start, limit))
     })?;
     Ok(answer)
 }
 
 fn detail<'a>(
+    caller: &Caller,
     name: &FullName,
     rows: &mut dyn Iterator<Item = Row<'a>>,
     start: u64,
@@ -215,7 +220,7 @@ fn detail<'a>(
     let mut processes = Vec::new();
     for row in rows {
         if count >= start && processes.len() < limit {
-            processes.push(view(&row));
+            processes.push(view(caller, &row));
         }
         count += 1;
         let definition = row.definition();

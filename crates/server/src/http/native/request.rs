@@ -4,12 +4,12 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 use std::time::Duration;
 
-use api::FilterBody;
 use axum::body::HttpBody;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::header;
 use axum::http::request::Parts;
 use model::selector::{LabelSelector, NamePattern};
+use model::topology::{BusinessId, namespace_of};
 use model::{FullName, Host, Invalid, Namespace};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -67,80 +67,110 @@ pub(crate) fn full_name((namespace, name): &(String, String)) -> Result<FullName
     FullName::parse(namespace, name)
 }
 
-/// The parameters of the query, in order.
+/// The parameters of the query, in order; or an object of a body with the same names.
 #[derive(Debug)]
-pub(crate) struct QueryParams(Vec<(String, String)>);
+pub(crate) struct QueryParams(Vec<Param>);
+
+#[derive(Debug)]
+struct Param {
+    name: String,
+    value: String,
+    /// An item of a JSON list: its commas do not separate values.
+    is_item: bool,
+}
 
 impl FromRequestParts<HttpState> for QueryParams {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &HttpState) -> Result<Self, ApiError> {
         match Query::<Vec<(String, String)>>::try_from_uri(&parts.uri) {
-            Ok(Query(pairs)) => Ok(Self(pairs)),
+            Ok(Query(pairs)) => Ok(Self::of_pairs(pairs)),
             Err(error) => Err(Invalid::new("query", error.body_text()).into()),
         }
     }
 }
 
+const EMPTY: &str = "must not be empty: leave it out instead";
+/// Parameters that have one value, also where they are given as a list.
+const SINGLE: [&str; 4] = ["managed", "connected", "restart_needed", "expr"];
+
 impl QueryParams {
-    /// The parameters of a list from an object in a body. Refuses names that are not `known`: a misspelt one would select more.
-    /// `[]` after a known name marks a parameter that takes several values.
-    pub(crate) fn of_object(object: &FilterBody, known: &[&str]) -> Result<Self, Invalid> {
-        let mut pairs = Vec::new();
-        for (key, value) in object {
-            let name = |known: &str| known.trim_end_matches("[]").to_owned();
-            let Some(parameter) = known.iter().find(|known| name(known) == *key) else {
-                let known: Vec<String> = known.iter().map(|known| name(known)).collect();
-                let rule = format!("is not known: must be one of {}", known.join(", "));
-                return Err(Invalid::new(key.as_str(), rule));
-            };
-            let values = match value {
-                Value::Array(values) => values.as_slice(),
-                value => std::slice::from_ref(value),
-            };
-            if values.is_empty() {
-                let rule = "must not be an empty list: leave it out for all";
-                return Err(Invalid::new(key.as_str(), rule));
+    fn of_pairs(pairs: Vec<(String, String)>) -> Self {
+        let params = pairs.into_iter().map(|(name, value)| Param {
+            name,
+            value,
+            is_item: false,
+        });
+        Self(params.collect())
+    }
+
+    /// Reads an object of a body whose members are named as parameters. An unknown or empty member is refused: left out, it
+    /// would widen what is selected.
+    pub(crate) fn of_object(
+        object: serde_json::Map<String, Value>,
+        known: &[&str],
+    ) -> Result<Self, Invalid> {
+        let mut params = Vec::new();
+        for (name, value) in object {
+            if !known.contains(&name.as_str()) {
+                let rule = format!("is unknown: must be one of {}", known.join(", "));
+                return Err(Invalid::new(name, rule));
             }
-            if values.len() > 1 && !parameter.ends_with("[]") {
-                let rule = "takes one value, not several";
-                return Err(Invalid::new(key.as_str(), rule));
+            let (items, is_item) = match value {
+                Value::Array(items) => (items, true),
+                one => (vec![one], false),
+            };
+            if items.is_empty() {
+                return Err(Invalid::new(name, EMPTY));
             }
-            for value in values {
-                let text = match value {
-                    Value::String(text) if !text.trim().is_empty() => text.clone(),
+            if items.len() > 1 && SINGLE.contains(&name.as_str()) {
+                return Err(Invalid::new(name, "must be one value"));
+            }
+            for item in items {
+                let value = match item {
+                    Value::String(text) if text.split(',').all(|part| part.trim().is_empty()) => {
+                        return Err(Invalid::new(name, EMPTY));
+                    }
+                    Value::String(text) => text,
                     Value::Number(number) => number.to_string(),
                     Value::Bool(flag) => flag.to_string(),
-                    Value::String(_) | Value::Null | Value::Array(_) | Value::Object(_) => {
-                        let rule = "must be a text, a number, a boolean or a list of them";
-                        return Err(Invalid::new(key.as_str(), rule));
+                    Value::Null | Value::Array(_) | Value::Object(_) => {
+                        let rule = "must be a text, a number, true or false, or a list of them";
+                        return Err(Invalid::new(name, rule));
                     }
                 };
-                pairs.push((key.clone(), text));
+                params.push(Param {
+                    name: name.clone(),
+                    value,
+                    is_item,
+                });
             }
         }
-        Ok(Self(pairs))
+        Ok(Self(params))
+    }
+
+    fn named(&self, name: &str) -> impl Iterator<Item = &Param> {
+        self.0.iter().filter(move |param| param.name == name)
     }
 
     /// The value of a parameter; an empty one is none.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
-        let found = self.0.iter().find(|(key, _)| key == name);
-        found
-            .map(|(_, value)| value.trim())
-            .filter(|value| !value.is_empty())
+        let value = self.named(name).next()?.value.trim();
+        Some(value).filter(|value| !value.is_empty())
     }
 
     /// Every value of a parameter that may hold commas and is repeated.
-    fn each(&self, name: &str) -> impl Iterator<Item = &str> {
-        let found = self.0.iter().filter(move |(key, _)| key == name);
-        let values = found.map(|(_, value)| value.trim());
+    pub(crate) fn each(&self, name: &str) -> impl Iterator<Item = &str> {
+        let values = self.named(name).map(|param| param.value.trim());
         values.filter(|value| !value.is_empty())
     }
 
     /// Every value of a parameter that is repeated or separated by commas.
     fn values(&self, name: &str) -> impl Iterator<Item = &str> {
-        let found = self.0.iter().filter(move |(key, _)| key == name);
-        let values = found.flat_map(|(_, value)| value.split(','));
+        let values = self.named(name).flat_map(|param| {
+            let n_values = if param.is_item { 1 } else { usize::MAX };
+            param.value.splitn(n_values, ',')
+        });
         values.map(str::trim).filter(|value| !value.is_empty())
     }
 
@@ -159,6 +189,17 @@ impl QueryParams {
 
     pub(crate) fn namespaces(&self) -> Result<Option<Vec<Namespace>>, Invalid> {
         self.list("namespace", Namespace::parse)
+    }
+
+    /// The namespaces of businesses.
+    pub(crate) fn businesses(&self) -> Result<Option<Vec<Namespace>>, Invalid> {
+        self.list("business", |text| match text.parse() {
+            Ok(id) => Ok(namespace_of(BusinessId(id))),
+            Err(_) => Err(Invalid::new(
+                "business",
+                format!("must be the id of a business, not {text:?}"),
+            )),
+        })
     }
 
     pub(crate) fn hosts(&self) -> Result<Option<Vec<Host>>, Invalid> {
@@ -266,7 +307,7 @@ mod tests {
 
     fn params(query: &str) -> QueryParams {
         let uri = format!("/?{query}").parse().unwrap();
-        QueryParams(Query::try_from_uri(&uri).unwrap().0)
+        QueryParams::of_pairs(Query::try_from_uri(&uri).unwrap().0)
     }
 
     #[test]
@@ -312,45 +353,6 @@ mod tests {
         assert_eq!(names, ["a", "b", "c"]);
         assert_eq!(params("").namespaces().unwrap(), None);
         assert_eq!(params("host=x").hosts().unwrap_err().field, "host");
-    }
-
-    #[test]
-    fn an_object_is_read_like_a_query() {
-        let known = ["namespace[]", "managed", "start"];
-        let read =
-            |text: &str| QueryParams::of_object(&serde_json::from_str(text).unwrap(), &known);
-        let params = read(r#"{"namespace":["a","b"],"managed":true,"start":7}"#).unwrap();
-        assert_eq!(params.namespaces().unwrap().unwrap().len(), 2);
-        assert_eq!(params.flag("managed").unwrap(), Some(true));
-        assert_eq!(params.page().unwrap().0, 7);
-        for (text, rule) in [
-            (
-                r#"{"namespaces":"a"}"#,
-                "namespaces: is not known: must be one of namespace, managed, start",
-            ),
-            (
-                r#"{"managed":[true,false]}"#,
-                "managed: takes one value, not several",
-            ),
-            (
-                r#"{"namespace":[]}"#,
-                "namespace: must not be an empty list: leave it out for all",
-            ),
-            (
-                r#"{"namespace":""}"#,
-                "namespace: must be a text, a number, a boolean or a list of them",
-            ),
-            (
-                r#"{"namespace":{}}"#,
-                "namespace: must be a text, a number, a boolean or a list of them",
-            ),
-            (
-                r#"{"managed":null}"#,
-                "managed: must be a text, a number, a boolean or a list of them",
-            ),
-        ] {
-            assert_eq!(read(text).unwrap_err().to_string(), rule);
-        }
     }
 
     #[test]

@@ -105,14 +105,6 @@ pub(crate) fn parse_env(text: &str) -> Result<Option<SetEnv>, Invalid> {
     }
 }
 
-pub(crate) fn env_word(env: SetEnv) -> &'static str {
-    match env {
-        SetEnv::Test => "test",
-        SetEnv::Experience => "experience",
-        SetEnv::Formal => "formal",
-    }
-}
-
 pub(crate) fn parse_ip(text: &str) -> Result<IpAddr, Invalid> {
     let ip = text.parse::<IpAddr>();
     ip.map(|ip| ip.to_canonical())
@@ -150,7 +142,7 @@ mod tests {
     fn environments_have_names_and_numbers() {
         assert_eq!(parse_env("").unwrap(), None);
         for env in SetEnv::ALL {
-            assert_eq!(parse_env(env_word(env)).unwrap(), Some(env));
+            assert_eq!(parse_env(env.as_str()).unwrap(), Some(env));
             assert_eq!(parse_env(&env.number().to_string()).unwrap(), Some(env));
         }
         assert_eq!(parse_env("4").unwrap_err().field, "env");

@@ -1,48 +1,98 @@
 //! The process view: the processes of a business, filtered, page by page.
 
-use api::{InstanceView, NamedId, TemplateOf, ViewList, ViewProcess};
+use api::{FacetList, InstanceView, NamedId, TemplateOf, ViewList, ViewProcess};
 use axum::extract::State;
 use axum::response::Response;
-use fleet::view::{Instance, ViewRow};
+use fleet::view::{Instance, ViewFacetKey, ViewRow};
+use model::access::Caller;
 use model::expression::Expression;
+use model::job::JobAction;
 use model::scope::{
     ProcessStatus, Scope, Selection, SortKey, SortOrder, StateFilter, ViewFilter, distinct,
 };
 use model::topology::{BkProcessId, BusinessId, ModuleId, ServiceId, SetId};
 use model::{Invalid, ProcessState};
+use utoipa::IntoParams;
 
 use super::ApiError;
 use super::caller::Authenticated;
+use super::filter::{facet_keys, facet_list, parse_id, top};
 use super::processes::pid;
 use super::refusals::Refusals;
 use super::request::QueryParams;
 use super::response::{fit, ok};
-use super::selection::{env_word, parse_env, parse_ip};
+use super::selection::{parse_env, parse_ip};
 use crate::http::HttpState;
 use crate::http::selection::searches;
 
 /// The state of a process of the view that was never registered.
 const UNREGISTERED: &str = "unregistered";
 
+/// For the OpenAPI document.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[allow(dead_code, reason = "read by the OpenAPI document only")]
+pub(crate) struct ViewFilterParams {
+    /// Its id
+    business: u32,
+    /// test, experience or formal, or 1, 2, 3; all if not given
+    env: Option<String>,
+    /// Ids of sets. Lists are repeated or separated by commas
+    set: Option<String>,
+    /// Ids of modules
+    module: Option<String>,
+    /// Ids of service instances
+    service: Option<String>,
+    /// Aliases
+    name: Option<String>,
+    /// Ids of processes
+    id: Option<String>,
+    /// set.module.service.process.id, in place of set, module, service, name and id
+    expr: Option<String>,
+    /// Some of running, stopped and unregistered
+    status: Option<String>,
+    /// Only with an instance in one of these states: running, starting, unhealthy, backoff, failed, stopped, completed,
+    /// scheduled, unknown; or unregistered
+    state: Option<String>,
+    /// Whether an instance runs with an older spec until it is restarted
+    restart_needed: Option<bool>,
+    /// Whether all instances are managed
+    managed: Option<bool>,
+    /// Whether the agent of its host is connected
+    connected: Option<bool>,
+    /// Addresses of hosts
+    ip: Option<String>,
+    /// Ids of cloud areas
+    cloud: Option<String>,
+    /// Parts of the address or of the name of the cloud area, set, module, service instance or process; all must match
+    search: Option<String>,
+}
+
+/// Counts processes of a business by the values of some dimensions, for any filter.
+#[utoipa::path(get, path = "/api/v1/processes/view/facets", operation_id = "count_view", tag = "view", params(
+    ("by" = String, Query, description = "Some of env, set, module, service, name, status, state (a process counts for each state \
+        that an instance is in), managed, connected and cloud. Each is not narrowed by its own part of the filter; an expression \
+        narrows all"),
+    ViewFilterParams,
+    ("top" = Option<u64>, Query, description = "How many values of each, 1 to 1000, 50 if not given"),
+), responses((status = 200, description = "The counts", body = FacetList), Refusals))]
+pub(crate) async fn facets(
+    State(http): State<HttpState>,
+    Authenticated(caller): Authenticated,
+    params: QueryParams,
+) -> Result<Response, ApiError> {
+    let keys = facet_keys(&params, &ViewFacetKey::ALL, ViewFacetKey::as_str)?;
+    let filter = filter(&params)?;
+    let topology = http.control.topology();
+    let facets = topology.facets(&caller, &filter, &keys, top(&params)?)?;
+    Ok(ok(&facet_list(facets, keys.iter().map(|key| key.as_str()))))
+}
+
 /// Lists processes of a business, with the exact number of all that match.
 #[utoipa::path(get, path = "/api/v1/processes/view", operation_id = "list_view", tag = "view", params(
-    ("business" = u32, Query, description = "Its id"),
-    ("env" = Option<String>, Query, description = "test, experience or formal, or 1, 2, 3; all if not given"),
-    ("set" = Option<String>, Query, description = "Ids of sets. Lists are repeated or separated by commas"),
-    ("module" = Option<String>, Query, description = "Ids of modules"),
-    ("service" = Option<String>, Query, description = "Ids of service instances"),
-    ("name" = Option<String>, Query, description = "Aliases"),
-    ("id" = Option<String>, Query, description = "Ids of processes"),
-    ("expr" = Option<String>, Query, description = "set.module.service.process.id, in place of set, module, service, name and id"),
-    ("status" = Option<String>, Query, description = "Some of running, stopped and unregistered"),
-    ("state" = Option<String>, Query, description = "Only with an instance in one of these states: running, starting, unhealthy, backoff, failed, \
-        stopped, completed, scheduled, unknown; or unregistered"),
-    ("restart_needed" = Option<bool>, Query, description = "Whether an instance runs with an older spec until it is restarted"),
-    ("managed" = Option<bool>, Query, description = "Whether all instances are managed"),
-    ("ip" = Option<String>, Query, description = "Addresses of hosts"),
-    ("cloud" = Option<String>, Query, description = "Ids of cloud areas"),
-    ("search" = Option<String>, Query, description = "Parts of the address or of the cloud area's name; all must match"),
-    ("order" = Option<String>, Query, description = "Some of set, module, name, id and ip, each with - before it for descending"),
+    ViewFilterParams,
+    ("order" = Option<String>, Query, description = "Some of set, module, name, id, ip, status (what does not run \
+        first), state (what needs attention first) and started, each with - before it for descending"),
     ("start" = Option<u64>, Query, description = "The first row, from 0"),
     ("limit" = Option<u64>, Query, description = "1 to 1000, 100 if not given"),
 ), responses((status = 200, description = "A page of processes", body = ViewList), Refusals))]
@@ -52,40 +102,49 @@ pub(crate) async fn list(
     params: QueryParams,
 ) -> Result<Response, ApiError> {
     let (start, limit) = params.page()?;
-    let business = params.number("business", 0..=u64::from(u32::MAX))?;
-    let business = business.ok_or_else(|| Invalid::required("business"))?;
-    let filter = filter(BusinessId(business as u32), &params)?;
+    let filter = filter(&params)?;
     let topology = http.control.topology();
     let answer = topology.page(&caller, &filter, start, limit, |page| {
         ok(&ViewList {
             count: page.count,
             start,
-            processes: fit(page.rows.iter().map(process)),
+            processes: fit(page.rows.iter().map(|row| process(&caller, row))),
         })
     })?;
     Ok(answer)
 }
 
-/// The parameters of [`filter`]; `[]` marks those that take several values.
-pub(crate) const FILTER: [&str; 14] = [
+/// Every parameter that filters the view, besides the business.
+pub(crate) const VIEW_FILTER: [&str; 15] = [
     "env",
-    "set[]",
-    "module[]",
-    "service[]",
-    "name[]",
-    "id[]",
+    "set",
+    "module",
+    "service",
+    "name",
+    "id",
     "expr",
-    "status[]",
-    "state[]",
+    "status",
+    "state",
     "restart_needed",
     "managed",
-    "ip[]",
-    "cloud[]",
-    "search[]",
+    "connected",
+    "ip",
+    "cloud",
+    "search",
 ];
 
-/// Which processes of a business.
-pub(crate) fn filter(business: BusinessId, params: &QueryParams) -> Result<ViewFilter, ApiError> {
+/// Reads the filter of the view.
+pub(crate) fn filter(params: &QueryParams) -> Result<ViewFilter, ApiError> {
+    let business = params.number("business", 0..=u64::from(u32::MAX))?;
+    let business = business.ok_or_else(|| Invalid::required("business"))?;
+    filter_of(BusinessId(business as u32), params)
+}
+
+/// The same for a business that is named elsewhere.
+pub(crate) fn filter_of(
+    business: BusinessId,
+    params: &QueryParams,
+) -> Result<ViewFilter, ApiError> {
     let terms = params.list("search", |term| Ok(term.to_owned()))?;
     let terms = terms.unwrap_or_default();
     let ordering = params.list("order", parse_order)?;
@@ -96,7 +155,8 @@ pub(crate) fn filter(business: BusinessId, params: &QueryParams) -> Result<ViewF
         restart_needed: params.flag("restart_needed")?,
         is_auto: params.flag("managed")?.map(|managed| vec![managed]),
         ips: params.list("ip", parse_ip)?.map(distinct),
-        searches: searches("search", terms.iter().map(String::as_str))?,
+        connected: params.flag("connected")?,
+        words: searches("search", terms.iter().map(String::as_str))?,
         ordering: SortOrder::distinct(ordering.unwrap_or_default()),
         ..ViewFilter::new(business, selection(params)?)
     })
@@ -147,16 +207,6 @@ fn selection(params: &QueryParams) -> Result<Selection, ApiError> {
     })
 }
 
-fn parse_id(text: &str) -> Result<u32, Invalid> {
-    let rule = || {
-        format!(
-            "must be a whole number from 0 to {}, not {text:?}",
-            u32::MAX
-        )
-    };
-    text.parse().map_err(|_| Invalid::new("id", rule()))
-}
-
 fn parse_status(text: &str) -> Result<ProcessStatus, Invalid> {
     match text {
         "running" => Ok(ProcessStatus::Running),
@@ -166,14 +216,6 @@ fn parse_status(text: &str) -> Result<ProcessStatus, Invalid> {
             "status",
             format!("must be running, stopped or unregistered, not {other:?}"),
         )),
-    }
-}
-
-pub(crate) fn status_word(status: ProcessStatus) -> &'static str {
-    match status {
-        ProcessStatus::Running => "running",
-        ProcessStatus::Terminated => "stopped",
-        ProcessStatus::Unregistered => UNREGISTERED,
     }
 }
 
@@ -188,17 +230,27 @@ fn parse_order(text: &str) -> Result<SortOrder, Invalid> {
         "name" => SortKey::ProcessName,
         "id" => SortKey::ProcessId,
         "ip" => SortKey::InnerIp,
+        "status" => SortKey::Status,
+        "state" => SortKey::State,
+        "started" => SortKey::Started,
         other => {
-            let rule = format!("must be some of set, module, name, id and ip, not {other:?}");
+            let rule = format!(
+                "must be some of set, module, name, id, ip, status, state and started, not {other:?}"
+            );
             return Err(Invalid::new("order", rule));
         }
     };
     Ok(SortOrder { key, descending })
 }
 
-fn process<'a>(row: &ViewRow<'a>) -> ViewProcess<'a> {
+fn process<'a>(caller: &Caller, row: &ViewRow<'a>) -> ViewProcess<'a> {
     let templates = row.config_templates().into_iter();
-    let instances = row.instances().into_iter();
+    let instances = row.instances();
+    let blocked = JobAction::ALL.into_iter().filter_map(|action| {
+        let reason = control::blocked_in_view(caller, row, &instances, action)?;
+        Some((action.as_str().into(), reason.as_str().into()))
+    });
+    let blocked = blocked.collect();
     let named = |id, name: &'a str| NamedId {
         id,
         name: name.into(),
@@ -208,7 +260,7 @@ fn process<'a>(row: &ViewRow<'a>) -> ViewProcess<'a> {
         business: row.business.id.0,
         expression: row.expression(),
         name: row.program.bk_process_name.as_str().into(),
-        env: env_word(row.set.env).into(),
+        env: row.set.env.as_str().into(),
         set: named(row.set.id.0, &row.set.name),
         module: named(row.module.id.0, &row.module.name),
         service: named(row.process.service.0, row.service_name),
@@ -218,7 +270,7 @@ fn process<'a>(row: &ViewRow<'a>) -> ViewProcess<'a> {
         cloud_name: row.cloud_name.map(Into::into),
         process_template: row.process.process_template,
         service_template: row.module.service_template,
-        status: status_word(row.status()).into(),
+        status: row.status().as_str().into(),
         managed: row.is_auto(),
         vanished: row.process.vanished,
         priority: row.program.priority,
@@ -229,7 +281,8 @@ fn process<'a>(row: &ViewRow<'a>) -> ViewProcess<'a> {
                 file_name: template.file_name.as_str().into(),
             })
             .collect(),
-        instances: instances.map(instance).collect(),
+        instances: instances.into_iter().map(instance).collect(),
+        blocked,
     }
 }
 
@@ -239,13 +292,18 @@ fn instance(instance: Instance<'_>) -> InstanceView<'_> {
         process: row.name().to_string(),
         local_inst_id: instance.local_inst_id,
         inst_id: instance.inst_id,
-        status: status_word(instance.status()).into(),
+        status: instance.status().as_str().into(),
         state: row.process_state().as_str().into(),
         was: row.was().map(|was| was.as_str().into()),
         restart_needed: row.restart_needed(),
+        wanted: row.flag().as_str().into(),
         managed: row.managed(),
         pid: pid(row.pid()),
         message: row.message(),
         connected: row.host().link.is_up(),
+        started_at: row.started_at(),
+        reported_at: row.reported_at(),
+        cpu: crate::http::percent(row.cpu()),
+        mem: crate::http::percent(row.mem()),
     }
 }

@@ -2,18 +2,14 @@
 
 use std::borrow::Cow;
 
-use api::{
-    BatchView, JobCountsView, JobDetail, JobTaskView, JobView, OperationPlan, PlanBlocked,
-    PlanCommand, PlanCount, PlanTarget,
-};
-use control::{Batch, JobPlan};
+use api::{BatchView, JobCountsView, JobDetail, JobTaskView, JobView};
+use control::Batch;
 use model::job::{JobArea, JobRow, JobStatus, JobTaskRow};
 use model::{Host, Namespace};
 use store::JobCounts;
 
 use crate::http::native::plain::plain;
 use crate::http::native::response::fit;
-use crate::http::native::selection::env_word;
 
 use super::TaskFilter;
 
@@ -97,36 +93,6 @@ pub(super) fn host(task: &JobTaskRow) -> String {
 /// Why it failed or was ignored, in the words of the native API.
 pub(super) fn reason(task: &JobTaskRow) -> Cow<'_, str> {
     plain(&task.reason)
-}
-
-pub(super) fn plan(plan: JobPlan) -> OperationPlan {
-    let count = |value: String, count| PlanCount { value, count };
-    OperationPlan {
-        count: plan.count,
-        hosts: plan.n_hosts,
-        namespaces: (plan.namespaces.into_iter())
-            .map(|(namespace, n)| count(namespace.to_string(), n))
-            .collect(),
-        environments: (plan.environments.into_iter())
-            .map(|(env, n)| count(env_word(env).to_owned(), n))
-            .collect(),
-        blocked: (plan.blocked.into_iter())
-            .map(|group| PlanBlocked {
-                reason: group.reason.to_owned(),
-                count: group.count,
-                hosts: group.hosts.iter().map(Host::to_string).collect(),
-            })
-            .collect(),
-        commands: (plan.commands.into_iter())
-            .map(|(command, count)| PlanCommand { command, count })
-            .collect(),
-        sample: (plan.sample.into_iter())
-            .map(|(process, host)| PlanTarget {
-                process,
-                host: host.to_string(),
-            })
-            .collect(),
-    }
 }
 
 fn task(task: JobTaskRow) -> JobTaskView {

@@ -32,6 +32,11 @@ pub(super) fn native_effects() -> Vec<Effect> {
             json!({"action": "user.password", "user": "bob"}),
         ),
         (
+            "create_login_code",
+            "/audit",
+            json!({"action": "login_code.create", "object": "bob"}),
+        ),
+        (
             "create_token",
             "/tokens",
             json!({"host": "0:10.0.0.3", "uses_left": 1}),

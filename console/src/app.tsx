@@ -1,0 +1,110 @@
+/** The routes. To add a page: a folder in pages/, a line here, its address in url/paths.ts, and a line in shell/pages.ts. */
+
+import { useEffect, useState } from 'preact/hooks';
+import { ErrorBoundary, LocationProvider, lazy, Route, Router, useLocation } from 'preact-iso';
+import { call } from './api/client';
+import { ApiError } from './api/errors';
+import { loggedIn, me } from './api/session';
+import type { WhoAmI } from './api/types';
+import { ErrorBox } from './components/states';
+import { t } from './i18n/common';
+import { startLive } from './live/live';
+import { LoginOver } from './shell/login-over';
+import { NotFound } from './shell/not-found';
+import { Shell } from './shell/shell';
+import { paths } from './url/paths';
+
+const Login = lazy(() => import('./pages/login/page'));
+const Overview = lazy(() => import('./pages/overview/page'));
+const Processes = lazy(() => import('./pages/processes/page'));
+const Process = lazy(() => import('./pages/process/page'));
+const Instance = lazy(() => import('./pages/instance/page'));
+const Hosts = lazy(() => import('./pages/hosts/page'));
+const Host = lazy(() => import('./pages/host/page'));
+const Operation = lazy(() => import('./pages/operation/page'));
+
+export function App() {
+  return (
+    <LocationProvider scope="/ui">
+      <ErrorBoundary>
+        <Router>
+          <Route path="/ui/login" component={Login} />
+          <Route path="/ui" component={SignedIn} />
+          <Route path="/ui/*" component={SignedIn} />
+          <Route default component={NotFound} />
+        </Router>
+      </ErrorBoundary>
+    </LocationProvider>
+  );
+}
+
+/** Everything but the login: finds out who the user is first. */
+function SignedIn() {
+  const { route } = useLocation();
+  const [error, setError] = useState<Error | null>(null);
+  const [attempt, setAttempt] = useState(0);
+  useEffect(() => {
+    if (me.value) {
+      startLive();
+      return;
+    }
+    call<WhoAmI>('GET', '/whoami', { anonymous: true }).then(
+      who => {
+        loggedIn(who);
+        startLive();
+      },
+      (refused: Error) => {
+        if (refused instanceof ApiError && refused.status === 401)
+          route(paths.login(location.pathname + location.search), true);
+        else setError(refused);
+      },
+    );
+  }, [attempt]);
+  if (error)
+    return (
+      <div class="page">
+        <ErrorBox
+          error={error}
+          retry={() => {
+            setError(null);
+            setAttempt(attempt + 1);
+          }}
+        />
+      </div>
+    );
+  if (!me.value) return null;
+  return (
+    <>
+      <Shell>
+        <Pages />
+      </Shell>
+      <LoginOver />
+    </>
+  );
+}
+
+function Pages() {
+  const { url } = useLocation();
+  const [broken, setBroken] = useState<{ url: string; error: Error } | null>(null);
+  if (broken && broken.url === url)
+    return (
+      <div class="page">
+        <ErrorBox title={t().errors.broken} error={broken.error} retry={() => setBroken(null)} />
+      </div>
+    );
+  return (
+    <ErrorBoundary onError={(error: Error) => setBroken({ url: location.pathname + location.search, error })}>
+      <Router>
+        <Route path="/" component={Overview} />
+        <Route path="/processes" component={Processes} />
+        <Route path="/p/:namespace/:name" component={Process} />
+        <Route path="/p/:namespace/:name/:host" component={Instance} />
+        <Route path="/hosts" component={Hosts} />
+        <Route path="/hosts/:host" component={Host} />
+        <Route path="/ops/task/:id" component={Operation} kind="task" />
+        <Route path="/ops/job/:id" component={Operation} kind="job" />
+        <Route default component={NotFound} />
+      </Router>
+    </ErrorBoundary>
+  );
+}

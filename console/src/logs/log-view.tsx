@@ -1,0 +1,200 @@
+/**
+ * The output of a process: followed live, bounded in memory and in the DOM. A hidden tab does not follow, because each follow
+ * takes one of the six connections that a browser opens to a server.
+ */
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { queryOf } from '../api/client';
+import { isAbort } from '../api/errors';
+import { Button } from '../components/button';
+import { copyText } from '../components/copy-button';
+import '../components/field.css';
+import { ErrorBox } from '../components/states';
+import { count } from '../i18n/format';
+import { withoutAnsi } from './ansi';
+import { AnsiText } from './ansi-lines';
+import { followLog, logPath } from './follow';
+import './log-view.css';
+import { LineRing } from './ring';
+import { t } from './strings';
+
+const TAIL = 2000;
+/** Lines in the DOM at first, and with each click on "earlier". */
+const WINDOW = 800;
+/** The page draws new lines at most this often. */
+const DRAW_EVERY_MS = 100;
+
+export function LogView({ process, host }: { process: string; host: string }) {
+  const ring = useMemo(() => new LineRing(), [process, host]);
+  const [previous, setPrevious] = useState(false);
+  const [paused, setPaused] = useState(false);
+  const [wrap, setWrap] = useState(true);
+  const [filter, setFilter] = useState('');
+  const [error, setError] = useState<Error | null>(null);
+  const [end, setEnd] = useState<string | null>(null);
+  const [extra, setExtra] = useState(0);
+  const [visible, setVisible] = useState(!document.hidden);
+  const [attempt, setAttempt] = useState(0);
+  const [drawn, draw] = useState(0);
+  const frozen = useRef<string[] | null>(null);
+  const scroller = useRef<HTMLPreElement>(null);
+  const sticks = useRef(true);
+  const words = t();
+
+  useEffect(() => {
+    const changed = () => setVisible(!document.hidden);
+    document.addEventListener('visibilitychange', changed);
+    return () => document.removeEventListener('visibilitychange', changed);
+  }, []);
+
+  useEffect(() => {
+    if (!visible) return;
+    const abort = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const soon = () => {
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        draw(n => n + 1);
+      }, DRAW_EVERY_MS);
+    };
+    ring.clear();
+    setEnd(null);
+    setError(null);
+    followLog(
+      { process, host, previous, follow: true, tail: TAIL },
+      {
+        text: text => {
+          ring.push(text);
+          soon();
+        },
+        end: why => {
+          setEnd(why);
+          soon();
+        },
+      },
+      abort.signal,
+    ).catch(failed => {
+      if (!abort.signal.aborted && !isAbort(failed)) setError(failed);
+    });
+    return () => {
+      abort.abort();
+      clearTimeout(timer);
+    };
+  }, [ring, previous, visible, attempt]);
+
+  const lines = useMemo(() => {
+    if (paused && frozen.current) return frozen.current;
+    const all = ring.all();
+    if (ring.pendingLine) all.push(ring.pendingLine);
+    return all;
+  }, [drawn, paused, ring]);
+  const wanted = filter.toLowerCase();
+  const matching = useMemo(
+    () => (wanted ? lines.filter(line => withoutAnsi(line).toLowerCase().includes(wanted)) : lines),
+    [lines, wanted],
+  );
+  const from = Math.max(0, matching.length - WINDOW - extra);
+  const shown = matching.slice(from);
+
+  useEffect(() => {
+    const element = scroller.current;
+    if (element && sticks.current && !paused) element.scrollTop = element.scrollHeight;
+  }, [drawn, wrap, wanted, paused]);
+
+  const setPause = (on: boolean) => {
+    frozen.current = on ? lines : null;
+    sticks.current = !on || sticks.current;
+    setPaused(on);
+  };
+  const more = paused ? ring.length - lines.length : 0;
+
+  return (
+    <div class="log">
+      <div class="log-bar">
+        <Button size="small" icon={paused ? 'start' : 'pause'} pressed={paused} onClick={() => setPause(!paused)}>
+          {paused ? words.follow : words.pause}
+        </Button>
+        <span class="muted nowrap" role="status">
+          {end !== null
+            ? words.ended
+            : paused
+              ? more > 0
+                ? words.newer(count(more))
+                : words.paused
+              : ring.length === 0
+                ? words.waiting
+                : words.following}
+        </span>
+        <input
+          class="input input-small log-filter"
+          type="search"
+          placeholder={words.filter}
+          aria-label={words.filter}
+          value={filter}
+          onInput={event => setFilter(event.currentTarget.value)}
+        />
+        <span class="log-runs" role="group" aria-label={words.run}>
+          <Button size="small" pressed={!previous} onClick={() => setPrevious(false)}>
+            {words.current}
+          </Button>
+          <Button size="small" pressed={previous} onClick={() => setPrevious(true)}>
+            {words.previous}
+          </Button>
+        </span>
+        <span class="grow" />
+        <span class="muted nowrap">{words.lines(count(matching.length))}</span>
+        <Button
+          size="small"
+          kind="quiet"
+          icon="wrap"
+          label={words.wrap}
+          pressed={wrap}
+          onClick={() => setWrap(!wrap)}
+        />
+        <Button
+          size="small"
+          kind="quiet"
+          icon="copy"
+          label={words.copy}
+          onClick={() => void copyText(shown.map(withoutAnsi).join('\n'))}
+        />
+        <a
+          class="button button-small button-quiet"
+          href={`/api/v1${logPath(process)}${queryOf({ host, tail: 100_000, ...(previous ? { previous: true } : {}) })}`}
+          download={`${process.replace('/', '-')}.log`}
+          target="_blank"
+          rel="noreferrer"
+        >
+          {words.download}
+        </a>
+      </div>
+      {error && <ErrorBox error={error} retry={() => setAttempt(attempt + 1)} />}
+      <pre
+        class={`log-lines ${wrap ? '' : 'log-nowrap'}`}
+        ref={scroller}
+        tabIndex={0}
+        aria-label={words.label}
+        onScroll={event => {
+          const { scrollTop, scrollHeight, clientHeight } = event.currentTarget;
+          sticks.current = scrollHeight - scrollTop - clientHeight < 24;
+        }}
+      >
+        {ring.dropped > 0 && !wanted && from === 0 && <div class="log-note">{words.dropped(count(ring.dropped))}</div>}
+        {from > 0 && (
+          <button type="button" class="log-earlier" onClick={() => setExtra(extra + WINDOW)}>
+            {words.earlier(count(Math.min(WINDOW, from)))}
+          </button>
+        )}
+        {shown.map((line, index) => (
+          <div key={from + index + ring.dropped} class="log-line">
+            <AnsiText line={line} />
+            {line === '' && ' '}
+          </div>
+        ))}
+        {shown.length === 0 && end !== null && (
+          <div class="log-note">{wanted ? words.nothingMatches : words.nothing}</div>
+        )}
+        {end && <div class="log-note">{words.stopped(end)}</div>}
+      </pre>
+    </div>
+  );
+}

@@ -1,0 +1,54 @@
+import { ProgressBadge } from '../../components/state-badge';
+import { opWord } from '../../i18n/common';
+import { shortDuration } from '../../i18n/format';
+import type { Column } from '../../table/table';
+import { paths } from '../../url/paths';
+import type { ResultRow } from './source';
+import { t } from './strings';
+
+export function exitText({ exit }: ResultRow): string {
+  if (exit.signal !== null) return t().exitSignal(exit.signal);
+  return exit.code === null ? '' : t().exitCode(exit.code);
+}
+
+export function resultColumns(): Column<ResultRow>[] {
+  const titles = t().columns;
+  return [
+    { key: 'status', title: titles.status, width: 104, rank: 0, cell: row => <ProgressBadge state={row.status} /> },
+    {
+      key: 'process',
+      title: titles.process,
+      width: 150,
+      grow: 2,
+      rank: 0,
+      cell: row =>
+        row.process.includes('/') ? <a href={paths.instance(row.process, row.host)}>{row.process}</a> : row.process,
+    },
+    {
+      key: 'host',
+      title: titles.host,
+      width: 130,
+      grow: 1,
+      rank: 1,
+      cell: row => <a href={paths.host(row.host)}>{row.host.replace(/^0:/, '')}</a>,
+    },
+    { key: 'op', title: titles.op, width: 84, rank: 5, cell: row => opWord(row.op) },
+    { key: 'exit', title: titles.exit, width: 80, rank: 4, cell: exitText },
+    {
+      key: 'took',
+      title: titles.took,
+      width: 70,
+      rank: 3,
+      align: 'right',
+      cell: row => (row.tookMs === null ? '' : row.tookMs < 1000 ? `${row.tookMs}ms` : shortDuration(row.tookMs)),
+    },
+    {
+      key: 'message',
+      title: titles.message,
+      width: 180,
+      grow: 5,
+      rank: 2,
+      cell: row => <span title={row.message}>{row.message}</span>,
+    },
+  ];
+}

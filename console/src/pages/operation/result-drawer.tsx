@@ -1,0 +1,75 @@
+import { CopyButton } from '../../components/copy-button';
+import { Drawer } from '../../components/drawer';
+import '../../components/field.css';
+import { ProgressBadge } from '../../components/state-badge';
+import { duration } from '../../i18n/format';
+import { AnsiLines } from '../../logs/ansi-lines';
+import { paths } from '../../url/paths';
+import { exitText } from './result-columns';
+import type { ResultRow } from './source';
+import { t } from './strings';
+
+export function ResultDrawer({ row, onClose }: { row: ResultRow; onClose: () => void }) {
+  const words = t();
+  const exit = exitText(row);
+  return (
+    <Drawer subject={row.key} title={row.process} onClose={onClose}>
+      <div class="stack">
+        <div class="line">
+          <ProgressBadge state={row.status} />
+          <a href={row.process.includes('/') ? paths.instance(row.process, row.host) : paths.host(row.host)}>
+            {row.host}
+          </a>
+        </div>
+        {row.message && <p class={`note ${row.status === 'failed' ? 'note-bad' : ''}`}>{row.message}</p>}
+        <dl class="facts">
+          {row.code !== 0 && row.status === 'failed' && (
+            <>
+              <dt>{words.columns.status}</dt>
+              <dd>{words.code(row.code)}</dd>
+            </>
+          )}
+          {exit && (
+            <>
+              <dt>{words.columns.exit}</dt>
+              <dd>{exit}</dd>
+            </>
+          )}
+          {row.tookMs !== null && (
+            <>
+              <dt>{words.columns.took}</dt>
+              <dd>{row.tookMs < 1000 ? `${row.tookMs} ms` : duration(row.tookMs)}</dd>
+            </>
+          )}
+        </dl>
+        {row.solutions.length > 0 && (
+          <section class="stack-tight">
+            <h3>{words.solutions}</h3>
+            <ul>
+              {row.solutions.map(solution => (
+                <li key={solution}>{solution}</li>
+              ))}
+            </ul>
+          </section>
+        )}
+        {row.command && (
+          <section class="stack-tight">
+            <div class="line">
+              <h3 class="grow">{words.command}</h3>
+              <CopyButton text={row.command} />
+            </div>
+            <pre class="code-block">{row.command}</pre>
+          </section>
+        )}
+        <section class="stack-tight">
+          <h3>{words.output}</h3>
+          {row.output.trim() ? (
+            <AnsiLines lines={row.output.replace(/\n$/, '').split('\n')} label={words.output} />
+          ) : (
+            <p class="muted">{words.noOutput}</p>
+          )}
+        </section>
+      </div>
+    </Drawer>
+  );
+}

@@ -1,0 +1,19 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Pace } from './pace';
+import { readTarget } from './source';
+
+test('the pace is that of the last minute', () => {
+  const pace = new Pace();
+  assert.equal(pace.rate(), null);
+  for (let second = 0; second <= 100; second++) pace.add(second * 1000, second * (second > 30 ? 10 : 1));
+  assert.ok(Math.abs((pace.rate() ?? 0) - 10) < 0.5);
+  assert.ok(Math.abs((pace.leftMs(100) ?? 0) - 10_000) < 500);
+});
+
+test('the code of a target says how it is', () => {
+  const target = { process: 'a/b', host: '0:10.0.0.1', op: 'start', message: '', code: 115 };
+  assert.equal(readTarget(target as never).status, 'running');
+  assert.equal(readTarget({ ...target, code: 0 } as never).status, 'ok');
+  assert.equal(readTarget({ ...target, code: 117 } as never).status, 'failed');
+});

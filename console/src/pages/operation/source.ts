@@ -1,0 +1,237 @@
+/** Tasks and jobs in one form, so that one page shows both. */
+import { call, get, post, type Query } from '../../api/client';
+import type { FailureGroup, JobRow, JobTask, Target, TaskDetail } from '../../api/types';
+import type { Change } from '../../live/changes';
+import { plainMessage, withEscapes } from '../../logs/ansi';
+import { segment } from '../../url/codec';
+
+export interface Counts {
+  total: number;
+  ok: number;
+  failed: number;
+  ignored: number;
+  running: number;
+  pending: number;
+}
+
+export interface Operation {
+  kind: 'task' | 'job';
+  id: string;
+  /** Null where its targets have different ones. */
+  op: string | null;
+  state: 'pending' | 'running' | 'paused' | 'finished' | 'failed' | 'succeeded';
+  counts: Counts;
+  user: string;
+  createdAt: number;
+  /** 0 while it goes on, or where it is not known. */
+  endedAt: number;
+  pausedBy: string;
+  cancelledBy: string;
+  batch: { number: number; of: number } | null;
+}
+
+export interface ResultRow {
+  key: string;
+  status: 'pending' | 'running' | 'ok' | 'failed' | 'ignored';
+  process: string;
+  host: string;
+  op: string;
+  code: number;
+  message: string;
+  command: string;
+  output: string;
+  exit: { code: number | null; signal: number | null };
+  tookMs: number | null;
+  solutions: string[];
+}
+
+export const over = (operation: Operation) =>
+  operation.state === 'finished' || operation.state === 'failed' || operation.state === 'succeeded';
+
+export interface ResultFilter {
+  status: string;
+  code: string;
+  reason: string;
+  q: string;
+}
+
+export interface Source {
+  kind: 'task' | 'job';
+  id: string;
+  load(signal?: AbortSignal): Promise<Operation>;
+  page(
+    filter: ResultFilter,
+    start: number,
+    limit: number,
+    signal: AbortSignal,
+  ): Promise<{ count: number; rows: ResultRow[]; operation: Operation }>;
+  failures(signal: AbortSignal): Promise<FailureGroup[]>;
+  hosts(filter: ResultFilter): Promise<string>;
+  /** The address of what retries it: a new task, or the job itself. */
+  retry(filter: { code?: number; reason?: string }): Promise<{ task_id?: string }>;
+  apply(operation: Operation, change: Change): Operation;
+}
+
+const queryOf = ({ status, code, reason, q }: ResultFilter): Query => ({ status, code, reason, q });
+
+export function taskSource(id: string): Source {
+  const path = `/tasks/${segment(id)}`;
+  return {
+    kind: 'task',
+    id,
+    load: async signal => readTask(await get<TaskDetail>(path, { limit: 1 }, signal)),
+    async page(filter, start, limit, signal) {
+      const detail = await get<TaskDetail & { results: Target[] }>(
+        path,
+        { ...queryOf(filter), failed: filter.status === 'failed' ? true : null, start, limit },
+        signal,
+      );
+      return { count: detail.count, rows: detail.results.map(readTarget), operation: readTask(detail) };
+    },
+    failures: async signal => (await get<{ groups: FailureGroup[] }>(`${path}/failures`, {}, signal)).groups,
+    hosts: filter => get<string>(`${path}/hosts`, queryOf(filter)),
+    retry: ({ code, reason }) =>
+      post(`${path}/retry`, {
+        ...(code === undefined ? {} : { codes: [code] }),
+        ...(reason === undefined ? {} : { reason }),
+      }),
+    apply(operation, change) {
+      if (change.kind !== 'task') return operation;
+      const { total, ended, ok } = change;
+      return {
+        ...operation,
+        state: change.state === 'finished' ? 'finished' : 'running',
+        counts: { total, ok, failed: ended - ok, ignored: 0, running: total - ended, pending: 0 },
+      };
+    },
+  };
+}
+
+function readTask(task: TaskDetail & { results?: Target[] }): Operation {
+  const { total, ok, failed, running } = task.counts;
+  const ops = new Set((task.results ?? []).map(one => one.op));
+  return {
+    kind: 'task',
+    id: task.id,
+    op: task.op ?? (ops.size === 1 ? ([...ops][0] ?? null) : null),
+    state: task.state === 'finished' ? 'finished' : 'running',
+    counts: { total, ok, failed, ignored: 0, running, pending: 0 },
+    user: task.user || task.app,
+    createdAt: task.created_at,
+    endedAt: 0,
+    pausedBy: '',
+    cancelledBy: '',
+    batch: null,
+  };
+}
+
+const GOING_ON = 115;
+
+export function readTarget(target: Target): ResultRow {
+  return {
+    key: `${target.process}@${target.host}`,
+    status: target.code === GOING_ON ? 'running' : target.code === 0 ? 'ok' : 'failed',
+    process: target.process,
+    host: target.host,
+    op: target.op,
+    code: target.code,
+    message: plainMessage(target.message || target.warning || ''),
+    command: target.command ?? '',
+    output: withEscapes(target.output ?? ''),
+    exit: { code: target.exit_code ?? null, signal: target.exit_signal ?? null },
+    tookMs: target.took_ms ?? target.duration_ms ?? null,
+    solutions: [],
+  };
+}
+
+type JobDetail = JobRow & {
+  count: number;
+  tasks: JobTask[];
+  paused_by?: string;
+  batch?: { number: number; of: number } | null;
+};
+
+export function jobSource(id: string): Source {
+  const path = `/jobs/${segment(id)}`;
+  const status = (word: string) => (word === 'ok' ? 'succeeded' : word);
+  return {
+    kind: 'job',
+    id,
+    load: async signal => readJob(await get<JobDetail>(path, { limit: 1 }, signal)),
+    async page(filter, start, limit, signal) {
+      const detail = await get<JobDetail>(
+        path,
+        { ...queryOf(filter), status: status(filter.status), start, limit },
+        signal,
+      );
+      return {
+        count: detail.count,
+        rows: detail.tasks.map(task => readJobTask(task, detail.action)),
+        operation: readJob(detail),
+      };
+    },
+    failures: async signal => (await get<{ groups: FailureGroup[] }>(`${path}/failures`, {}, signal)).groups,
+    hosts: filter => get<string>(`${path}/hosts`, { ...queryOf(filter), status: status(filter.status) }),
+    retry: ({ code, reason }) =>
+      post(`${path}/retry`, {
+        ...(code === undefined ? {} : { codes: [code] }),
+        ...(reason === undefined ? {} : { reason }),
+      }),
+    apply(operation, change) {
+      if (change.kind !== 'job') return operation;
+      return { ...operation, state: stateOfJob(change.status, operation.pausedBy), counts: countsOfJob(change.counts) };
+    },
+  };
+}
+
+export const pauseJob = (id: string) => call('POST', `/jobs/${segment(id)}/pause`, { body: {} });
+export const resumeJob = (id: string) => call('POST', `/jobs/${segment(id)}/resume`, { body: {} });
+export const cancelJob = (id: string) => call('POST', `/jobs/${segment(id)}/cancel`, { body: {} });
+
+function stateOfJob(status: string, pausedBy: string): Operation['state'] {
+  if (status === 'succeeded' || status === 'failed') return status;
+  if (pausedBy || status === 'paused') return 'paused';
+  return status === 'pending' ? 'pending' : 'running';
+}
+
+const countsOfJob = (counts: Record<string, number>): Counts => ({
+  total: counts.total ?? 0,
+  ok: counts.succeeded ?? 0,
+  failed: counts.failed ?? 0,
+  ignored: counts.ignored ?? 0,
+  running: counts.running ?? 0,
+  pending: counts.pending ?? 0,
+});
+
+function readJob(job: JobDetail): Operation {
+  return {
+    kind: 'job',
+    id: String(job.id),
+    op: job.action,
+    state: stateOfJob(job.status, job.paused_by ?? ''),
+    counts: countsOfJob(job.counts),
+    user: job.user || job.app,
+    createdAt: job.created_at,
+    endedAt: job.ended_at,
+    pausedBy: job.paused_by ?? '',
+    cancelledBy: job.cancelled_by,
+    batch: job.batch ?? null,
+  };
+}
+
+function readJobTask(task: JobTask, action: string): ResultRow {
+  return {
+    key: String(task.ordinal),
+    status: task.status === 'succeeded' ? 'ok' : (task.status as ResultRow['status']),
+    process: task.name,
+    host: task.host,
+    op: action,
+    code: task.code,
+    message: plainMessage(task.reason),
+    command: task.command,
+    output: withEscapes(task.output),
+    exit: { code: null, signal: null },
+    tookMs: task.ended_at > 0 && task.started_at > 0 ? task.ended_at - task.started_at : null,
+    solutions: task.solutions,
+  };
+}

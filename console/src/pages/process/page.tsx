@@ -1,0 +1,193 @@
+/** One process on all its hosts. */
+import { useMemo, useState } from 'preact/hooks';
+import { useLocation, useRoute } from 'preact-iso';
+import { facets, process as loadProcess, tasks as loadTasks } from '../../api/calls';
+import { may } from '../../api/session';
+import type { Operation, ProcessFilter } from '../../api/types';
+import { useData } from '../../api/use-data';
+import { Icon } from '../../components/icon';
+import { Menu } from '../../components/menu';
+import { ProgressBadge } from '../../components/state-badge';
+import { StateBar } from '../../components/state-bar';
+import { Empty, Loaded } from '../../components/states';
+import { Tabs } from '../../components/tabs';
+import { Ago } from '../../components/time';
+import { opWord, reasonWord } from '../../i18n/common';
+import { count } from '../../i18n/format';
+import { language } from '../../i18n/i18n';
+import { useLive } from '../../live/live';
+import { askOperation } from '../../operate/host';
+import { ActionBar } from '../../process/action-bar';
+import { OPERATIONS } from '../../process/actions';
+import { processColumns } from '../../process/columns';
+import { SpecView } from '../../process/spec';
+import { useProcessRows } from '../../process/use-rows';
+import { TimelineList } from '../../process/why';
+import { useTitle } from '../../shell/title';
+import { NOTHING, type Selection } from '../../table/selection';
+import { Table } from '../../table/table';
+import { choice, codec, text } from '../../url/codec';
+import { paths } from '../../url/paths';
+import { useUrlState } from '../../url/state';
+import './process.css';
+import { t } from './strings';
+
+const TABS = ['hosts', 'spec', 'events', 'operations'] as const;
+const pageState = codec<{ tab: (typeof TABS)[number]; sort: string }>({ tab: choice(TABS, 'hosts'), sort: text() });
+
+export default function ProcessPage() {
+  const { params } = useRoute();
+  const namespace = params.namespace ?? '';
+  const name = params.name ?? '';
+  const process = `${namespace}/${name}`;
+  const [{ tab, sort }, set] = useUrlState(pageState);
+  const filter = useMemo((): ProcessFilter => ({ namespace: [namespace], name: [name] }), [process]);
+  const detail = useData(process, signal => loadProcess(process, { limit: 1 }, signal));
+  const words = t();
+  useTitle(process);
+  useLive({ kinds: ['registration'], prefix: `${process}@` }, detail.reload);
+
+  return (
+    <div class={tab === 'hosts' ? 'process-hosts' : 'page'}>
+      <div class={tab === 'hosts' ? 'process-top' : 'stack'}>
+        <nav class="crumbs" aria-label={words.processes}>
+          <a href={paths.processes()}>{words.processes}</a>
+          <Icon name="right" size={12} />
+          <a href={paths.processes({ ns: namespace })}>{namespace}</a>
+        </nav>
+        <div class="page-head">
+          <h1>{process}</h1>
+          {detail.data && <span class="muted">{words.onHosts(detail.data.count, count(detail.data.count))}</span>}
+          <States filter={filter} process={process} />
+          <span class="grow" />
+          <AllMenu filter={filter} namespace={namespace} total={detail.data?.count ?? 0} />
+        </div>
+        <Tabs
+          label={words.views}
+          active={tab}
+          tabs={TABS.map(one => ({
+            key: one,
+            label: words.tabs[one],
+            href: paths.process(process, one === 'hosts' ? {} : { tab: one }),
+          }))}
+        />
+      </div>
+      {tab === 'hosts' && <HostsTab filter={filter} sort={sort} onSort={next => set({ sort: next })} />}
+      {tab === 'spec' && (
+        <Loaded {...detail} lines={10}>
+          {data => (
+            <div class="stack">
+              {data.definitions.length > 1 && <p class="note">{words.specs(count(data.definitions.length))}</p>}
+              {data.definitions.map(definition => (
+                <SpecView key={definition.id} definition={definition} />
+              ))}
+            </div>
+          )}
+        </Loaded>
+      )}
+      {tab === 'events' && <TimelineList process={process} />}
+      {tab === 'operations' && <Operations process={process} />}
+    </div>
+  );
+}
+
+function States({ filter, process }: { filter: ProcessFilter; process: string }) {
+  const answer = useData(`states ${process}`, signal => facets(['state'], filter, signal));
+  useLive({ kinds: ['status'], prefix: `${process}@` }, answer.reload);
+  const values = answer.data?.facets[0]?.values;
+  if (!values) return null;
+  return (
+    <span class="process-states">
+      <StateBar label={t().states} states={Object.fromEntries(values.map(one => [String(one.value), one.count]))} />
+    </span>
+  );
+}
+
+function AllMenu({ filter, namespace, total }: { filter: ProcessFilter; namespace: string; total: number }) {
+  const blocked = may('operator', { namespace }) || may('operator') ? null : reasonWord('role');
+  return (
+    <Menu
+      side="right"
+      icon="operations"
+      items={OPERATIONS.map(({ op, icon }) => ({
+        label: opWord(op),
+        icon,
+        blocked,
+        onSelect: () => askOperation(op as Operation, { kind: 'query', filter, except: [], count: total }),
+      }))}
+    >
+      {t().all}
+    </Menu>
+  );
+}
+
+function HostsTab({ filter, sort, onSort }: { filter: ProcessFilter; sort: string; onSort: (sort: string) => void }) {
+  const { route } = useLocation();
+  const [selection, setSelection] = useState<Selection>(NOTHING);
+  const { rows, onShown } = useProcessRows(filter, sort);
+  const columns = useMemo(
+    () =>
+      processColumns()
+        .filter(column => column.key !== 'process')
+        .map(column => (column.key === 'host' ? { ...column, rank: 0, cell: hostCell } : column)),
+    [language.value],
+  );
+  return (
+    <div class="process-list">
+      <Table
+        rows={rows}
+        columns={columns}
+        label={t().tabs.hosts}
+        rowName={row => row.host}
+        sort={sort}
+        onSort={onSort}
+        selection={selection}
+        onSelect={setSelection}
+        onOpen={row => route(paths.instance(`${row.namespace}/${row.name}`, row.host))}
+        onShown={onShown}
+        empty={
+          <Empty icon="processes" title={t().none}>
+            {t().noneText}
+          </Empty>
+        }
+      />
+      <ActionBar selection={selection} onSelect={setSelection} rows={rows} filter={filter} />
+    </div>
+  );
+}
+
+const hostCell = (row: { namespace: string; name: string; host: string; hostname?: string | null }) => (
+  <a href={paths.instance(`${row.namespace}/${row.name}`, row.host)}>
+    {row.host.replace(/^0:/, '')}
+    {row.hostname && <span class="muted"> {row.hostname}</span>}
+  </a>
+);
+
+function Operations({ process }: { process: string }) {
+  const answer = useData(`tasks ${process}`, signal => loadTasks({ process, limit: 100 }, signal));
+  return (
+    <Loaded {...answer} lines={6}>
+      {({ tasks }) =>
+        tasks.length === 0 ? (
+          <Empty icon="operations" title={t().noOperations} />
+        ) : (
+          <ul class="operation-list">
+            {tasks.map(task => (
+              <li key={task.id} class="line">
+                <ProgressBadge
+                  state={task.state === 'running' ? 'running' : task.failed > 0 ? 'failed' : 'ok'}
+                  text={`${count(task.ok)} / ${count(task.targets)}`}
+                />
+                <a href={paths.task(task.id)}>{task.op ? opWord(task.op) : task.id}</a>
+                <span class="muted grow">{task.user || task.app}</span>
+                <span class="muted">
+                  <Ago at={task.created_at} />
+                </span>
+              </li>
+            ))}
+          </ul>
+        )
+      }
+    </Loaded>
+  );
+}

@@ -1,0 +1,149 @@
+/** All processes: find any subset, look at one without leaving the list, act on what is selected. */
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { facets as loadFacets } from '../../api/calls';
+import type { Process } from '../../api/types';
+import { useData } from '../../api/use-data';
+import { Button } from '../../components/button';
+import { CopyButton } from '../../components/copy-button';
+import { Empty } from '../../components/states';
+import { t as common } from '../../i18n/common';
+import { count } from '../../i18n/format';
+import { language } from '../../i18n/i18n';
+import { useLive } from '../../live/live';
+import { processKey } from '../../operate/target';
+import { ActionBar } from '../../process/action-bar';
+import { processColumns } from '../../process/columns';
+import { useProcessRows } from '../../process/use-rows';
+import { useTitle } from '../../shell/title';
+import { ColumnsMenu } from '../../table/columns-menu';
+import type { Rows } from '../../table/rows';
+import { NOTHING, type Selection } from '../../table/selection';
+import { Table } from '../../table/table';
+import { useUrlState } from '../../url/state';
+import { FacetPanel, SHOWN } from './facet-panel';
+import { chipsOf, FACETS, listState, NO_FILTER, stillMatches, toFilter } from './filter';
+import { FilterLine, valueWord } from './filter-line';
+import { ProcessDrawer } from './process-drawer';
+import './processes.css';
+import { t } from './strings';
+
+const FACET_NAMES = [...new Set([...SHOWN, 'name' as const].map(one => FACETS[one]!))];
+/** Facets follow live changes at most this often. */
+const FACETS_EVERY_MS = 5000;
+
+export default function ProcessesPage() {
+  const [state, set] = useUrlState(listState);
+  const [selection, setSelection] = useState<Selection>(NOTHING);
+  const [panel, setPanel] = useState(false);
+  const words = t();
+  useTitle(words.title);
+  const filter = useMemo(() => toFilter(state), [JSON.stringify(toFilter(state))]);
+  const columns = useMemo(processColumns, [language.value]);
+
+  const { rows: table, onShown } = useProcessRows(filter, state.sort);
+  useEffect(() => setSelection(NOTHING), [JSON.stringify(filter)]);
+
+  const facetData = useData(`facets ${JSON.stringify(filter)}`, signal => loadFacets(FACET_NAMES, filter, signal));
+  const moved = useMoved(facetData.data?.count ?? null, table, facetData.reload);
+
+  const total = table.count.value;
+  const chips = chipsOf(state);
+  const filtered = chips
+    .map(chip => `${words.dims[chip.dimension]} ${valueWord(chip.dimension, chip.value)}`)
+    .join(', ');
+
+  return (
+    <div class="processes">
+      <div class="processes-head">
+        <h1>{words.title}</h1>
+        {total !== null && <span class="muted processes-count">{count(total)}</span>}
+        {/* Every few seconds, not each change. */}
+        <span class="visually-hidden" role="status">
+          {facetData.data && common().table.rows(facetData.data.count, count(facetData.data.count))}
+        </span>
+        {moved > 0 && (
+          <Button
+            size="small"
+            icon="reload"
+            onClick={() => {
+              table.reload();
+              facetData.reload();
+            }}
+          >
+            {common().table.moved(count(moved))}
+          </Button>
+        )}
+        <span class="grow" />
+        <Button class="facets-button" size="small" icon="filter" pressed={panel} onClick={() => setPanel(!panel)}>
+          {words.showFacets}
+        </Button>
+        <CopyButton text={location.href} label={words.copyLink} />
+        <ColumnsMenu columns={columns} chosen={state.cols} onChoose={cols => set({ cols })} />
+      </div>
+      <FilterLine state={state} set={set} facets={facetData.data} />
+      <div class="processes-body">
+        <aside class={`processes-facets ${panel ? 'is-open' : ''}`} aria-label={words.facets} tabIndex={-1}>
+          <FacetPanel data={facetData} state={state} set={set} />
+        </aside>
+        <div class="processes-list">
+          <Table
+            rows={table}
+            columns={columns}
+            chosen={state.cols}
+            label={words.title}
+            rowName={row => `${row.namespace}/${row.name} ${row.host}`}
+            sort={state.sort}
+            onSort={sort => set({ sort })}
+            selection={selection}
+            onSelect={setSelection}
+            onOpen={row => set({ open: processKey(row) }, state.open ? 'replace' : 'push')}
+            opened={state.open}
+            isGone={row => !stillMatches(row, state)}
+            onShown={onShown}
+            empty={
+              chips.length > 0 ? (
+                <Empty
+                  title={words.nothing}
+                  action={<Button onClick={() => set(NO_FILTER, 'push')}>{common().table.clearFilter}</Button>}
+                >
+                  {common().table.emptyFilter(filtered)}
+                </Empty>
+              ) : (
+                <FirstProcess />
+              )
+            }
+          />
+          <ActionBar selection={selection} onSelect={setSelection} rows={table} filter={filter} />
+        </div>
+        {state.open && <ProcessDrawer open={state.open} onClose={() => set({ open: '' })} />}
+      </div>
+    </div>
+  );
+}
+
+/** How many more or fewer match than the table shows: rows do not come and go by themselves. */
+function useMoved(now: number | null, table: Rows<Process>, refresh: () => void): number {
+  const timer = useRef<ReturnType<typeof setTimeout>>();
+  useLive({ kinds: ['summary', 'registration'] }, () => {
+    timer.current ??= setTimeout(() => {
+      timer.current = undefined;
+      refresh();
+    }, FACETS_EVERY_MS);
+  });
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const before = table.count.value;
+  return now === null || before === null || table.loading.value ? 0 : Math.abs(now - before);
+}
+
+function FirstProcess() {
+  const commands = "muster register demo/sleeper --start 'sleep 1000'\nmuster start demo/sleeper";
+  return (
+    <Empty icon="processes" title={t().noneYet}>
+      <p>{t().noneYetText}</p>
+      <div class="line first-process">
+        <pre class="code-block">{commands}</pre>
+        <CopyButton text={commands} />
+      </div>
+    </Empty>
+  );
+}

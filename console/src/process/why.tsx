@@ -1,0 +1,141 @@
+/** Why a process is as it is: one sentence, the output of the run that ended, and what happened in order. */
+import { useState } from 'preact/hooks';
+import { why } from '../api/calls';
+import { get } from '../api/client';
+import { ApiError } from '../api/errors';
+import type { Process, Timeline, TimelineEntry } from '../api/types';
+import { useData } from '../api/use-data';
+import { Button } from '../components/button';
+import { Icon, type IconName } from '../components/icon';
+import { toneOf } from '../components/state-badge';
+import { ErrorBox, Loaded, Skeleton } from '../components/states';
+import { Ago, Since } from '../components/time';
+import { useLive } from '../live/live';
+import { plainMessage } from '../logs/ansi';
+import { AnsiLines } from '../logs/ansi-lines';
+import { paths } from '../url/paths';
+import { exitWords } from './exit';
+import { t } from './strings';
+import './why.css';
+
+interface WhyProps {
+  process: string;
+  host: string;
+  row: Process;
+}
+
+/** The sentence on top. */
+export function WhySentence({ process, host, row }: WhyProps) {
+  const answer = useData(`why ${process} ${host} ${row.state} ${row.restarts}`, signal => why(process, host, signal));
+  const text = answer.data?.text || row.message || exitWords(row.last_exit) || t().noWhy;
+  return (
+    <div class={`why why-${toneOf(row.state)}`}>
+      <p class="why-text">{plainMessage(text)}</p>
+      {answer.data && answer.data.since > 0 && (
+        <p class="muted">
+          {t().forTime} <Since at={answer.data.since} long />
+        </p>
+      )}
+      {row.restart_needed && (
+        <p class="line why-restart">
+          <Icon name="info" size={14} /> {t().restartNeeded}
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** The end of what the run wrote: of the one that died, where it did. */
+export function LastOutput({ process, host, row, lines = 20 }: WhyProps & { lines?: number }) {
+  const answer = useData(`output ${process} ${host} ${row.state} ${row.restarts} ${lines}`, signal =>
+    get<string>(`/processes/${process}/logs`, { host, tail: lines }, signal),
+  );
+  const ended = row.state === 'failed' || row.state === 'backoff' || row.state === 'stopped';
+  return (
+    <section class="stack-tight">
+      <div class="line">
+        <h2 class="minor grow">{ended ? t().lastOutputEnded : t().lastOutput}</h2>
+        <a href={paths.instance(process, host, { tab: 'logs' })}>{t().allLogs}</a>
+      </div>
+      <Loaded {...answer}>
+        {text =>
+          text.trim() === '' ? (
+            <p class="muted">{t().noOutput}</p>
+          ) : (
+            <AnsiLines lines={text.replace(/\n$/, '').split('\n')} />
+          )
+        }
+      </Loaded>
+    </section>
+  );
+}
+
+const KIND_ICONS: Record<TimelineEntry['kind'], IconName> = {
+  event: 'events',
+  operation: 'operations',
+  agent: 'hosts',
+  spec: 'templates',
+  config: 'templates',
+  health: 'operations',
+};
+
+export function TimelineList({ process, host, limit = 50 }: { process?: string; host?: string; limit?: number }) {
+  const [pages, setPages] = useState<TimelineEntry[]>([]);
+  const [next, setNext] = useState<string | number | null | undefined>(undefined);
+  const [error, setError] = useState<Error | null>(null);
+  const answer = useData(`timeline ${process} ${host}`, signal =>
+    get<Timeline>('/timeline', { process, host, limit }, signal),
+  );
+  useLive(process ? { kinds: ['event', 'task'], prefix: `${process}@${host ?? ''}` } : null, () => answer.reload());
+  // A server that has no timeline says 404; then there is nothing to show, and nothing is wrong.
+  if (answer.error instanceof ApiError && answer.error.status === 404 && !answer.data)
+    return <p class="muted">{t().noTimeline}</p>;
+  if (!answer.data)
+    return answer.error ? <ErrorBox error={answer.error} retry={answer.reload} /> : <Skeleton lines={5} />;
+  const entries = [...answer.data.entries, ...pages];
+  const before = next === undefined ? answer.data.next : next;
+  if (entries.length === 0) return <p class="muted">{t().noTimeline}</p>;
+  const older = () =>
+    get<Timeline>('/timeline', { process, host, limit, before }).then(
+      page => {
+        setPages([...pages, ...page.entries]);
+        setNext(page.next);
+      },
+      (failed: Error) => setError(failed),
+    );
+  return (
+    <>
+      <ol class="timeline">
+        {entries.map(entry => (
+          <li key={entry.id} class={`timeline-entry timeline-${entry.kind}`}>
+            <span class="timeline-icon" title={t().kinds[entry.kind]}>
+              <Icon name={KIND_ICONS[entry.kind] ?? 'info'} size={13} />
+            </span>
+            <div class="grow">
+              <p class="timeline-text">
+                {plainMessage(entry.text)}
+                {entry.task_id && (
+                  <>
+                    {' '}
+                    <a href={paths.task(entry.task_id)}>{t().kinds.operation}</a>
+                  </>
+                )}
+              </p>
+              <p class="muted timeline-note">
+                <Ago at={entry.at} />
+                {(entry.user || entry.app) && ` · ${t().by(entry.user || entry.app || '')}`}
+                {entry.from && ` · ${entry.from}`}
+              </p>
+            </div>
+          </li>
+        ))}
+      </ol>
+      {error && <ErrorBox error={error} />}
+      {before !== null && (
+        <Button size="small" onClick={older}>
+          {t().older}
+        </Button>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,50 @@
+// Each page in both languages and themes, at 1280 and 390 px: axe finds nothing, nothing is too wide, the browser reports no error.
+import { axeClean, fitsWidth, flow, go, logIn, openPage, step } from './harness.mjs';
+
+/** Address, and what is there once it is loaded. `{process}`, `{host}` and `{task}` are those of the first row. */
+const PAGES = [
+  ['overview', '/ui/', 'h1'],
+  ['processes', '/ui/processes', '.table-row'],
+  ['processes with a drawer', '/ui/processes?state=running,failed&open={process}@{host}', '.drawer h2'],
+  ['one process', '/ui/p/{process}', '.table-row'],
+  ['one process, spec', '/ui/p/{process}?tab=spec', '.spec'],
+  ['one process on one host', '/ui/p/{process}/{host}', '.why'],
+  ['one process on one host, output', '/ui/p/{process}/{host}?tab=logs', '.log-lines'],
+  ['hosts', '/ui/hosts', '.table-row'],
+  ['one host', '/ui/hosts/{host}', '.table-row'],
+  ['one host, wanted and held', '/ui/hosts/{host}?tab=diff', '.tabs'],
+  ['an operation', '/ui/ops/task/{task}', '.operation-progress'],
+  ['nothing there', '/ui/nonsense', '.placeholder'],
+];
+
+const VIEWS = [
+  { language: 'en', theme: 'light', width: 1280, height: 800 },
+  { language: 'zh', theme: 'dark', width: 1280, height: 800 },
+  { language: 'en', theme: 'dark', width: 390, height: 800 },
+  { language: 'zh', theme: 'light', width: 390, height: 800 },
+];
+
+await flow(async browser => {
+  for (const view of VIEWS) {
+    const page = await openPage(browser, view);
+    await logIn(page, '/ui/processes');
+    const first = await page.evaluate(async () => {
+      const get = path => fetch(`/api/v1${path}`).then(answer => answer.json());
+      const row = (await get('/processes?limit=1')).processes[0];
+      const task = (await get('/tasks?limit=1')).tasks[0];
+      return { process: `${row.namespace}/${row.name}`, host: row.host, task: task?.id };
+    });
+    for (const [name, address, ready] of PAGES) {
+      const path = address.replace(/\{(\w+)\}/g, (_, key) => first[key] ?? '');
+      if (address.includes('{task}') && !first.task) continue;
+      await step(`${name} (${view.language}, ${view.theme}, ${view.width})`, async () => {
+        await go(page, path);
+        await page.waitForSelector(ready);
+        await page.waitForFunction(() => !document.querySelector('[aria-busy=true], .skeleton, .skeleton-wait'));
+        await axeClean(page, name);
+        await fitsWidth(page, name);
+      });
+    }
+    await page.context().close();
+  }
+});
