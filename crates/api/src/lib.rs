@@ -55,16 +55,17 @@ pub use host::{
     HostText, SearchResult,
 };
 pub use job::{
-    JobBody, JobCountsView, JobCreated, JobDetail, JobList, JobOptionsBody, JobRetried,
-    JobTaskView, JobView, RetryBody,
+    BatchView, JobBegun, JobBody, JobCountsView, JobCreated, JobDetail, JobList, JobOptionsBody,
+    JobRetried, JobTaskView, JobView, RetryBody,
 };
 pub use log::LogPiece;
 pub use login::{
-    LoggedIn, LoginBody, LoginCodeBody, LoginCodeCreated, WhoAmI, WhoAmIApp, WhoAmIUser,
+    LoggedIn, LoginBody, LoginCodeBody, LoginCodeCreated, LoginList, LoginView, PasswordBody,
+    WhoAmI, WhoAmIApp, WhoAmIUser,
 };
 pub use operate::{
-    BlockedGroup, CommandCount, OperateBody, Operated, OperationPlanView, OperationsBody,
-    SampleProcess, ValueCount,
+    BlockedGroup, CommandCount, FilterBody, OperateBody, Operated, OperatedInBatches,
+    OperationPlanView, OperationsBody, SampleProcess, ValueCount,
 };
 pub use process::{
     DefinitionView, FacetList, FacetValueView, FacetView, HealthView, HostResult, HostsBody,
@@ -74,7 +75,10 @@ pub use process::{
 pub use replica::{Draining, ReplicaList, ReplicaRow};
 pub use rows::Rows;
 pub use scalar::Scalar;
-pub use task::{Counts, InspectionView, TargetResult, TaskDetail, TaskList, TaskRow};
+pub use task::{
+    Counts, FailureGroupView, FailureGroups, InspectionView, TargetResult, TaskDetail, TaskList,
+    TaskRetryBody, TaskRow,
+};
 pub use template::{
     Bindings, ConfigFileList, ConfigFileShown, DraftBody, FileShown, Preview, PreviewBody,
     TemplateBody, TemplateList, TemplateShown, VariableList, VersionList, VersionShown,

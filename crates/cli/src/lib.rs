@@ -24,6 +24,7 @@ pub mod confirm;
 pub mod contexts;
 pub mod definition;
 pub mod failure;
+pub mod failure_groups;
 pub mod follow;
 pub mod format;
 pub mod home;
@@ -65,7 +66,7 @@ fn run(context: &Context, verb: Verb) -> Result<failure::Exit, failure::Failure>
     use model::Op;
     use verb::{
         agent, app, audit, completions, console, context as contexts, diff, drain, edit, events,
-        export, expression, group, hosts, job, login, logout, logs, operate, ps, register,
+        export, expression, group, hosts, job, login, logout, logs, operate, passwd, ps, register,
         replicas, rm, search, server, status, store, task, template, token, topology, unregister,
         up, update, user, watch, webhook, whoami, why,
     };
@@ -106,6 +107,7 @@ fn run(context: &Context, verb: Verb) -> Result<failure::Exit, failure::Failure>
         Verb::Login(args) => login::run(context, &args),
         Verb::Logout(args) => logout::run(context, &args),
         Verb::Whoami(args) => whoami::run(context, &args),
+        Verb::Passwd(args) => passwd::run(context, &args),
         Verb::Context(action) => contexts::run(context, &action),
         Verb::App(action) => app::run(context, &action),
         Verb::Token(action) => token::run(context, &action),

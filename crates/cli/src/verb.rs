@@ -20,6 +20,7 @@ pub mod login;
 pub mod logout;
 pub mod logs;
 pub mod operate;
+pub mod passwd;
 pub mod ps;
 pub mod register;
 pub mod replicas;

@@ -21,6 +21,7 @@ mod draft;
 mod enrol;
 mod error;
 mod events;
+mod failures;
 mod follow;
 mod jobs;
 mod lock_order;
@@ -40,14 +41,15 @@ mod why;
 
 pub use access::{
     Access, AuditFilter, AuditLines, Credentials, FirstKeys, Identity, IdentityLogin, IdentityUser,
-    LoginCode, MissingArea, MissingRole, NewJoinToken, RevokedGrants, Subject,
+    LoginCode, LoginView, MissingArea, MissingRole, NewJoinToken, RevokedGrants, Subject,
 };
 pub use answers::{HostAnswer, HostLookup, HostSelector, TargetHost};
 pub use day_counts::{STEP_SECS as STATES_STEP_SECS, StatesOverTime};
 pub use enrol::{Certificate, Enrolment, Issued};
 pub use error::{ControlError, CredentialFault};
 pub use events::{EventFilter, EventView, Events};
-pub use jobs::{JobView, Jobs, NewJob, solutions};
+pub use failures::{AlikeReason, Failure, FailureGroup, group_failures};
+pub use jobs::{Batch, JobListed, JobSelection, JobView, Jobs, NewJob, solutions};
 pub use operations::{
     BlockReason, BlockedProcesses, Operate, OperateMatching, OperateSpec, OperationPlan,
     Operations, TargetView, TaskView, blocked, blocked_in_view,

@@ -158,6 +158,8 @@ pub struct TaskRow {
     pub created_at: UnixMillis,
     pub app: String,
     pub user: String,
+    /// The task whose failed targets it repeats.
+    pub retries: Option<TaskId>,
 }
 
 /// One target as requested. Its result is an [`OutcomeRow`].

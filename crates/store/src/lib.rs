@@ -36,8 +36,8 @@ use database::Database;
 pub use error::{Cause, StoreError};
 pub use query::{
     AuditPage, AuditRow, CountEventsBy, EventCount, EventPage, JobCounts, JobPage, JobSummary,
-    Loaded, MailMessage, StoredEvent, StoredJob, StoredTask, StoredTimelineRow, TaskSummary,
-    TimelinePage,
+    Loaded, MailMessage, StoredEvent, StoredJob, StoredTask, StoredTimelineRow, TaskPage,
+    TaskReader, TaskSummary, TimelinePage,
 };
 use sql::revision::Position;
 
@@ -174,9 +174,9 @@ impl Store {
         transaction!(self, begin_read, |tx| sql::task::one(tx, id).await?)
     }
 
-    /// Newest first, continuing before a task of the page before.
-    pub fn tasks(&self, limit: u32, before: Option<TaskId>) -> Call<'_, Vec<TaskSummary>> {
-        statement!(self, |conn| sql::task::list(conn, limit, before).await)
+    /// Newest first.
+    pub fn tasks<'a>(&'a self, page: &'a TaskPage) -> Call<'a, Vec<TaskSummary>> {
+        statement!(self, |conn| sql::task::page(conn, page).await)
     }
 
     pub fn job(&self, id: JobId) -> Call<'_, Option<StoredJob>> {

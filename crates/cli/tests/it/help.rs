@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::command::muster;
 use crate::fake_server::{FakeServer, ok, status};
 
-const VERBS: [&str; 39] = [
+const VERBS: [&str; 40] = [
     "up",
     "server",
     "agent",

@@ -144,7 +144,7 @@ fn files(fleet: &Fleet, changes: &Changes, at: UnixMillis) -> Vec<TimelineRow> {
             continue;
         };
         let job = (changes.job_tasks.iter())
-            .find(|row| (row.process, row.local_inst_id) == (file.process, file.local_inst_id));
+            .find(|row| row.target.instance() == Some((file.process, file.local_inst_id)));
         let change = instance.to_change();
         let params = [
             ("path", released.path.clone()),

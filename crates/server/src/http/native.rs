@@ -19,6 +19,7 @@ mod hosts;
 mod jobs;
 mod login;
 mod logs;
+mod me;
 mod operate;
 mod plain;
 mod processes;
@@ -28,6 +29,7 @@ mod register;
 mod replicas;
 mod request;
 mod response;
+mod results;
 mod search;
 mod selection;
 mod summary;
@@ -72,6 +74,9 @@ pub(crate) fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(operate::operate_many))
         .routes(routes!(tasks::list))
         .routes(routes!(tasks::show))
+        .routes(routes!(tasks::failures))
+        .routes(routes!(tasks::hosts))
+        .routes(routes!(tasks::retry))
         .routes(routes!(businesses::list))
         .routes(routes!(businesses::refresh))
         .routes(routes!(businesses::tree))
@@ -96,6 +101,10 @@ pub(crate) fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(jobs::list, jobs::create))
         .routes(routes!(jobs::show))
         .routes(routes!(jobs::retry))
+        .routes(routes!(jobs::failures))
+        .routes(routes!(jobs::hosts))
+        .routes(routes!(jobs::pause))
+        .routes(routes!(jobs::resume))
         .routes(routes!(jobs::cancel))
         .routes(routes!(replicas::list))
         .routes(routes!(processes::names))
@@ -119,6 +128,9 @@ pub(crate) fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(login::create_code))
         .routes(routes!(login::logout))
         .routes(routes!(login::whoami))
+        .routes(routes!(me::change_password))
+        .routes(routes!(me::logins))
+        .routes(routes!(me::end_login))
         .routes(routes!(audit::list))
         .routes(routes!(audit::export))
         .routes(routes!(watch::watch))

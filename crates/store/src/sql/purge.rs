@@ -74,6 +74,7 @@ pub(crate) async fn tasks(conn: &mut Connection, before: UnixMillis) -> Result<b
     for delete in [
         "DELETE FROM outcomes WHERE task IN (",
         "DELETE FROM targets WHERE task IN (",
+        "DELETE FROM task_operations WHERE task IN (",
         "DELETE FROM tasks WHERE id IN (",
     ] {
         let mut query = Statement::new(delete);

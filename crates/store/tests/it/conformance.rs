@@ -54,6 +54,8 @@ macro_rules! conformance_tests {
             task::an_outcome_without_a_target_is_dropped,
             task::outcomes_of_many_tasks_in_one_commit_are_counted_separately,
             task::tasks_are_listed_newest_first_in_pages,
+            task::tasks_are_found_by_process_operation_caller_state_and_time,
+            task::a_reader_of_some_namespaces_sees_tasks_within_them_and_its_own,
             audit::audit_is_read_newest_first_in_pages,
             audit::audit_is_filtered_by_every_field,
             setting::a_setting_keeps_its_first_value,

@@ -57,7 +57,7 @@ async fn everything(store: &Store) -> (Loaded, [String; 6]) {
     };
     let rest = [
         format!("{:?}", store.timeline(&timeline).await.unwrap()),
-        format!("{:?}", store.tasks(999, None).await.unwrap()),
+        format!("{:?}", store.tasks(&sample::task_page(999)).await.unwrap()),
         format!("{:?}", store.audit(&audit).await.unwrap()),
         format!("{:?}", store.events(&events).await.unwrap()),
         format!("{:?}", store.jobs(&jobs).await.unwrap()),

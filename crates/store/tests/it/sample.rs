@@ -13,6 +13,8 @@ pub use topology::{
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use store::TaskPage;
+
 use model::access::{App, Audit, HashScheme, JoinToken, Login, SecretHash, User};
 use model::change::{
     Changes, DefinitionId, DefinitionRow, EventRow, GroupRow, HostId, HostRow, NameId, NameRow,
@@ -132,6 +134,15 @@ pub fn task(n: u32) -> TaskRow {
         created_at: moment(n),
         app: "app".into(),
         user: "üser".into(),
+        retries: n.is_multiple_of(3).then(|| task_id(n + 1)),
+    }
+}
+
+/// The newest of all tasks.
+pub fn task_page(limit: u32) -> TaskPage {
+    TaskPage {
+        limit,
+        ..TaskPage::default()
     }
 }
 
