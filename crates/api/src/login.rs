@@ -51,8 +51,8 @@ pub struct LoggedIn {
 #[serde(deny_unknown_fields)]
 #[expect(missing_debug_implementations, reason = "it holds passwords")]
 pub struct PasswordBody {
-    /// The password that counts until now.
-    #[schema(required)]
+    /// The password that counts until now; left out by a user who has none yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub old: Option<String>,
     /// 8 characters or more.
     #[schema(required)]
@@ -99,6 +99,8 @@ responses! {
         pub logged_in: bool,
         /// What they may do; null where a trusted app names the user, because only the roles of the app count then.
         pub grants: Option<Vec<GrantRow>>,
+        /// Whether they can log in by a password; null without a login.
+        pub has_password: Option<bool>,
         /// When the login ends; null without one.
         #[schema(value_type = Option<i64>)]
         pub expires_at: Option<UnixMillis>,

@@ -21,6 +21,17 @@ pub struct SecretHash {
     pub hash: Vec<u8>,
 }
 
+impl SecretHash {
+    /// No secret has this hash.
+    pub fn none() -> Self {
+        Self {
+            scheme: HashScheme::Sha256,
+            salt: Vec::new(),
+            hash: Vec::new(),
+        }
+    }
+}
+
 impl std::fmt::Debug for SecretHash {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("SecretHash(…)")
@@ -101,6 +112,11 @@ pub struct User {
 }
 
 impl User {
+    /// Whether the user can log in by a password. One who was created for a one-time link has none yet.
+    pub fn has_password(&self) -> bool {
+        !self.password.hash.is_empty()
+    }
+
     /// The permissions of the user. A user who was created before roles existed operates everywhere, as before.
     pub fn grants(&self) -> Vec<Grant> {
         match &self.grants {

@@ -23,6 +23,7 @@ pub struct IdentityUser {
 pub struct IdentityLogin {
     pub grants: Vec<Grant>,
     pub expires_at: UnixMillis,
+    pub has_password: bool,
 }
 
 impl Access {
@@ -35,6 +36,7 @@ impl Access {
         let login = login.map(|(user, login)| IdentityLogin {
             grants: user.grants(),
             expires_at: login.expires_at,
+            has_password: user.has_password(),
         });
         Identity {
             app: accounts.apps.get(&caller.app).cloned(),

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use model::UnixMillis;
-use model::access::{Audit, Caller, Grant, HashScheme, Login, Role, SecretHash, User};
+use model::access::{Audit, Caller, Grant, Login, Role, SecretHash, User};
 use model::change::Changes;
 
 use super::Access;
@@ -136,12 +136,7 @@ impl Access {
 fn first_user(at: UnixMillis) -> User {
     User {
         name: FIRST_USER.to_owned(),
-        // No password has an empty hash.
-        password: SecretHash {
-            scheme: HashScheme::Sha256,
-            salt: Vec::new(),
-            hash: Vec::new(),
-        },
+        password: SecretHash::none(),
         created_at: at,
         grants: Some(vec![Grant::everywhere(Role::Admin)]),
     }

@@ -247,24 +247,38 @@ impl Access {
             .await
     }
 
-    /// Changes the password of the caller's user, and ends all other logins of the user.
+    /// Changes the password of the caller's user, and ends all other logins of the user. A user without a password gives no old
+    /// one.
     pub async fn change_own_password(
         &self,
         caller: &Caller,
         credentials: &Credentials,
-        old: &str,
+        old: Option<&str>,
         new: &str,
     ) -> Result<(), ControlError> {
         let current = self.own_login(credentials)?;
         super::users::check_password("new", new)?;
-        let is_right = self
-            .try_password(&current.user, old, caller.from, "password")
-            .await?;
-        if !is_right {
-            return Err(Invalid::new("old", "is not the password").into());
-        }
-        if old == new {
-            return Err(Invalid::new("new", "must be another password").into());
+        let has_password = {
+            let accounts = self.core.accounts();
+            let user = accounts.users.get(&current.user);
+            user.is_some_and(User::has_password)
+        };
+        match (has_password, old) {
+            (false, None) => {}
+            (false, Some(_)) => {
+                let rule = "must be left out: there is no password yet";
+                return Err(Invalid::new("old", rule).into());
+            }
+            (true, None) => return Err(Invalid::required("old").into()),
+            (true, Some(old)) => {
+                let tried = self.try_password(&current.user, old, caller.from, "password");
+                if !tried.await? {
+                    return Err(Invalid::new("old", "is not the password").into());
+                }
+                if old == new {
+                    return Err(Invalid::new("new", "must be another password").into());
+                }
+            }
         }
         let hash = secrets::hash_password_elsewhere(new).await;
         let (caller, at) = (caller.clone(), self.core.now());

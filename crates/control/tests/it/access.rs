@@ -791,7 +791,7 @@ async fn a_user_changes_the_own_password_and_other_logins_end() {
         (old, old, "new"),
     ] {
         let refused = access
-            .change_own_password(&caller, &mine, given, chosen)
+            .change_own_password(&caller, &mine, Some(given), chosen)
             .await;
         let Err(ControlError::Invalid(invalid)) = refused else {
             panic!("{given} {chosen}: {refused:?}")
@@ -799,7 +799,7 @@ async fn a_user_changes_the_own_password_and_other_logins_end() {
         assert_eq!(invalid.field, field);
     }
     access
-        .change_own_password(&caller, &mine, old, new)
+        .change_own_password(&caller, &mine, Some(old), new)
         .await
         .unwrap();
     access.authenticate(&mine, None, "").unwrap();

@@ -132,6 +132,17 @@ async fn the_first_administrator_is_created_once_and_has_no_password() {
     assert!(access.login("admin", "", None).await.is_err());
     let (token, _) = access.login_with_code(&second.code, None).await.unwrap();
     assert_eq!(user_of(&rig.control, &token).unwrap(), "admin");
+    // A first password needs no old one, a second does.
+    let login = Credentials {
+        token: Some(token),
+        ..Credentials::default()
+    };
+    let admin = access.authenticate(&login, None, "").unwrap();
+    let first = access.change_own_password(&admin, &login, None, "correct horse");
+    first.await.unwrap();
+    access.login("admin", "correct horse", None).await.unwrap();
+    let second = access.change_own_password(&admin, &login, None, "battery staple");
+    assert!(matches!(second.await, Err(ControlError::Invalid(_))));
     // Deleted, it does not come back.
     let grants = vec![Grant::everywhere(Role::Admin)];
     let ada = access.create_user(&rig.caller, "ada", "correct horse", grants);

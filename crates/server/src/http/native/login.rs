@@ -110,6 +110,7 @@ pub(crate) async fn whoami(
     let user = identity.user.map(|user| WhoAmIUser {
         name: user.name,
         logged_in: user.login.is_some(),
+        has_password: user.login.as_ref().map(|login| login.has_password),
         expires_at: user.login.as_ref().map(|login| login.expires_at),
         grants: user.login.map(|login| grants::rows(&login.grants)),
     });

@@ -21,11 +21,10 @@ pub(crate) async fn change_password(
     Identified(caller, credentials): Identified,
     JsonBody(body): JsonBody<PasswordBody>,
 ) -> Result<Response, ApiError> {
-    let old = body.old.ok_or_else(|| Invalid::required("old"))?;
     let new = body.new.ok_or_else(|| Invalid::required("new"))?;
     http.control
         .access()
-        .change_own_password(&caller, &credentials, &old, &new)
+        .change_own_password(&caller, &credentials, body.old.as_deref(), &new)
         .await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
