@@ -65,7 +65,10 @@ impl Client {
 
     fn answer(&mut self) -> anyhow::Result<Vec<u8>> {
         let status = self.line()?;
-        ensure!(status.contains(" 200 ") || status.contains(" 202 "), "{status}");
+        ensure!(
+            status.contains(" 200 ") || status.contains(" 202 "),
+            "{status}"
+        );
         let mut length = None;
         let mut chunked = false;
         loop {

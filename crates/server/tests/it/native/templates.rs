@@ -213,7 +213,11 @@ async fn an_author_sees_the_variables_of_an_instance_and_the_line_of_an_error() 
         ("/businesses/3/processes/47/variables", 404),
         ("/businesses/2/processes/47/variables?inst=0", 400),
     ] {
-        assert_eq!(rig.native("GET", path, Value::Null).await.0, status, "{path}");
+        assert_eq!(
+            rig.native("GET", path, Value::Null).await.0,
+            status,
+            "{path}"
+        );
     }
     for (text, line) in [("one\ntwo ${nothing}\n", 2), ("% if x:\n", 1)] {
         let preview = json!({"text": text, "process": 47});
