@@ -115,7 +115,7 @@ pub(crate) fn run(args: &WatchArgs) -> anyhow::Result<()> {
         ("nobody watches".to_owned(), None),
         (format!("{n} watchers, every=250ms"), Some("every=250ms")),
         (
-            format!("{n} watchers, every=250ms, another filter each half"),
+            format!("{n} watchers, every=250ms, of one namespace"),
             Some("every=250ms&namespace=gse"),
         ),
         (format!("{n} watchers, one event a change"), Some("")),
