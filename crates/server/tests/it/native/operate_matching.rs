@@ -151,9 +151,19 @@ async fn each_bad_request_is_refused_and_changes_nothing() {
             "excpt",
         ),
         (
-            json!({"op": "stop", "filter": web, "options": {"batch_size": 1}}),
+            json!({"op": "query", "filter": web, "options": {"batch_size": 1}}),
             400,
             "options",
+        ),
+        (
+            json!({"op": "stop", "filter": web, "options": {"batch": 1}}),
+            400,
+            "options.batch",
+        ),
+        (
+            json!({"op": "stop", "filter": {}, "options": {"batch_size": 1}}),
+            400,
+            "filter",
         ),
         (
             json!({"op": "stop", "filter": web, "except": ["web/nginx"]}),
@@ -271,4 +281,38 @@ async fn some_thousand_processes_are_operated_on_by_one_small_request() {
         .await;
     assert_eq!(task["counts"]["total"], 5999);
     assert_eq!(task["counts"]["failed"], 5999, "no agent is connected");
+}
+
+#[tokio::test]
+async fn options_make_it_a_job_in_batches() {
+    let (rig, agent) = five().await;
+    let body = |dry_run: bool, count: u32| {
+        json!({"op": "stop", "filter": {"namespace": "web"}, "except": ["web/api@0:10.0.0.2"], "expect_count": count,
+            "dry_run": dry_run, "options": {"batch_size": "34%", "max_failures": 3}})
+    };
+    let (status, plan) = rig.native("POST", "/operate", body(true, 3)).await;
+    assert_eq!((status, &plan["count"]), (200, &json!(3)), "{plan}");
+    let (status, error) = rig.native("POST", "/operate", body(false, 4)).await;
+    assert_eq!(
+        (status, &error["error"]["count"]),
+        (409, &json!(3)),
+        "{error}"
+    );
+    let (status, answer) = rig.native("POST", "/operate", body(false, 3)).await;
+    assert_eq!((status, &answer["targets"]), (202, &json!(3)), "{answer}");
+    let command = agent.next_command().await;
+    agent.answer_ok(&command, None, None).await;
+    let command = agent.next_command().await;
+    agent.answer_ok(&command, None, None).await;
+    let path = format!("/jobs/{}?wait=20s", answer["job_id"]);
+    let (_, job) = rig.native("GET", &path, Value::Null).await;
+    assert_eq!(
+        (
+            &job["action"],
+            &job["namespaces"],
+            &job["counts"]["succeeded"]
+        ),
+        (&json!("stop"), &json!(["web"]), &json!(2))
+    );
+    assert_eq!(job["options"]["batch_size"], 2);
 }

@@ -204,32 +204,36 @@ async fn errors_in_a_job_by_filter_name_their_field_and_change_nothing() {
             "filter.state",
         ),
         (
-            json!({"action": "start", "filter": {"name": ["a", "b"]}}),
-            "filter.name",
+            json!({"action": "start", "filter": {"managed": [true, false]}}),
+            "filter.managed",
         ),
         (
             json!({"action": "start", "filter": {"namespace": "none"}}),
             "filter",
         ),
         (
-            json!({"action": "start", "filter": {}, "except": ["web"]}),
+            json!({"action": "start", "filter": {"namespace": "GSEKIT_BIZ_2"}, "except": ["web"]}),
             "except[0]",
         ),
         (
-            json!({"action": "start", "filter": {}, "except": ["web/x@10.0.0.1"]}),
+            json!({"action": "start", "filter": {"namespace": "GSEKIT_BIZ_2"}, "except": ["web/x@10.0.0.1"]}),
             "except",
         ),
         (
-            json!({"action": "start", "filter": {}, "expect_count": -1}),
+            json!({"action": "start", "filter": {"namespace": "GSEKIT_BIZ_2"}, "expect_count": -1}),
             "expect_count",
         ),
-        (json!({"action": "release", "filter": {}}), "action"),
         (
-            json!({"action": "start", "filter": {}, "options": {"isolation": "set"}}),
+            json!({"action": "release", "filter": {"namespace": "GSEKIT_BIZ_2"}}),
+            "action",
+        ),
+        (json!({"action": "start", "filter": {}}), "filter"),
+        (
+            json!({"action": "start", "filter": {"namespace": "GSEKIT_BIZ_2"}, "options": {"isolation": "set"}}),
             "options.isolation",
         ),
         (
-            json!({"action": "start", "filter": {}, "options": {"batch_size": "0%"}}),
+            json!({"action": "start", "filter": {"namespace": "GSEKIT_BIZ_2"}, "options": {"batch_size": "0%"}}),
             "options.batch_size",
         ),
         (
