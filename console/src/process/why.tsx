@@ -15,6 +15,7 @@ import { plainMessage } from '../logs/ansi';
 import { AnsiLines } from '../logs/ansi-lines';
 import { paths } from '../url/paths';
 import { exitWords } from './exit';
+import { entryText, whyText } from './sentences';
 import { t } from './strings';
 import './why.css';
 
@@ -27,7 +28,8 @@ interface WhyProps {
 /** The sentence on top. */
 export function WhySentence({ process, host, row }: WhyProps) {
   const answer = useData(`why ${process} ${host} ${row.state} ${row.restarts}`, signal => why(process, host, signal));
-  const text = answer.data?.text || row.message || exitWords(row.last_exit) || t().noWhy;
+  const said = answer.data && whyText(answer.data, row.message);
+  const text = said || row.message || exitWords(row.last_exit) || t().noWhy;
   return (
     <div class={`why why-${toneOf(row.state)}`}>
       <p class="why-text">{plainMessage(text)}</p>
@@ -113,7 +115,7 @@ export function TimelineList({ process, host, limit = 50 }: { process?: string; 
             </span>
             <div class="grow">
               <p class="timeline-text">
-                {plainMessage(entry.text)}
+                {plainMessage(entryText(entry))}
                 {entry.task_id && (
                   <>
                     {' '}

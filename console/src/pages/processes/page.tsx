@@ -10,7 +10,7 @@ import { t as common } from '../../i18n/common';
 import { count } from '../../i18n/format';
 import { language } from '../../i18n/i18n';
 import { useLive } from '../../live/live';
-import { processKey } from '../../operate/target';
+import { isProcessKey, processKey } from '../../operate/target';
 import { ActionBar } from '../../process/action-bar';
 import { processColumns } from '../../process/columns';
 import { useProcessRows } from '../../process/use-rows';
@@ -115,7 +115,7 @@ export default function ProcessesPage() {
           />
           <ActionBar selection={selection} onSelect={setSelection} rows={table} filter={filter} />
         </div>
-        {state.open && <ProcessDrawer open={state.open} onClose={() => set({ open: '' })} />}
+        {isProcessKey(state.open) && <ProcessDrawer open={state.open} onClose={() => set({ open: '' })} />}
       </div>
     </div>
   );
