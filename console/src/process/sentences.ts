@@ -93,6 +93,9 @@ const EVENTS_IN_CHINESE: Record<string, string> = {
   process_exit: '进程退出',
   process_restart_success: '已自动重启',
   process_restart_failed: '自动重启失败',
+  process_cancel_restart: '已放弃重启',
+  process_resource_limit_exceed: '超出资源限制',
+  process_group_resource_limit_exceed: '进程组超出资源限制',
   process_unhealthy: '健康检查连续失败',
   config_drift: '配置文件被改动',
 };
