@@ -76,7 +76,6 @@ await flow(async browser => {
     await other.waitForSelector('.live-bar');
     await other.unroute('**/api/v1/watch**');
     await other.context().setOffline(false);
-    await other.locator('.live-bar .button').click();
     await other.waitForSelector('.live-on');
     await other.waitForSelector('.live-bar', { state: 'detached' });
   });
