@@ -28,6 +28,9 @@ pub struct ErrorDetail {
     /// Where the refusal is `forbidden` because a role is missing: which one, and who lacks it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing_role: Option<MissingRoleDetail>,
+    /// In a template, the line that is wrong, counted from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
     /// Where the refusal is `count_changed`: how many processes match now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,

@@ -1,6 +1,7 @@
 //! Hosts and their agents, and how a request names a host.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 
 use model::{AgentId, Host, UnixMillis};
@@ -41,6 +42,37 @@ responses! {
         pub memory_kib: Option<u64>,
         /// How many processes are registered on it.
         pub processes: u32,
+        /// How many of those that the caller may see are in each state; states without one are left out.
+        #[schema(value_type = BTreeMap<String, u32>)]
+        pub states: BTreeMap<Cow<'a, str>, u32>,
+    }
+
+    /// What holds all words of a search, the first of each kind.
+    pub struct SearchResult<'a> {
+        /// `namespace/name`, each once for all its hosts.
+        pub processes: Vec<String>,
+        pub namespaces: Vec<Cow<'a, str>>,
+        pub hosts: Vec<FoundHost<'a>>,
+        pub businesses: Vec<FoundBusiness<'a>>,
+        pub templates: Vec<FoundTemplate<'a>>,
+    }
+
+    pub struct FoundHost<'a> {
+        /// `cloud:ip`
+        #[schema(value_type = String)]
+        pub host: HostText,
+        pub hostname: Option<Cow<'a, str>>,
+    }
+
+    pub struct FoundBusiness<'a> {
+        pub id: u32,
+        pub name: Cow<'a, str>,
+    }
+
+    pub struct FoundTemplate<'a> {
+        pub business: u32,
+        pub id: u32,
+        pub name: Cow<'a, str>,
     }
 }
 

@@ -14,6 +14,7 @@ mod error;
 mod event;
 pub mod examples;
 mod expression;
+mod figures;
 mod group;
 mod held;
 mod host;
@@ -28,11 +29,13 @@ mod scalar;
 pub mod schemas;
 mod task;
 mod template;
+mod timeline;
 mod token;
 mod topology;
 mod view;
 mod watch;
 mod webhook;
+mod why;
 
 pub use access::{
     AppBody, AppList, AppRow, CreatedApp, CreatedUser, GrantBody, GrantList, GrantRow, UserBody,
@@ -44,9 +47,13 @@ pub use event::{EventList, EventRow};
 pub use expression::{
     ExplainBody, Explained, ExpressionBody, ExpressionMatch, PartExplained, PartsBody, ScopeBody,
 };
+pub use figures::{ProcessFigures, StateFigures};
 pub use group::{GroupList, GroupsBody, HostGroups};
 pub use held::{ComparedProcess, ForeignView, HeldAnswer, HeldProcessView, RunView, WantedView};
-pub use host::{AgentIdBody, HostPage, HostParts, HostRef, HostRow, HostText};
+pub use host::{
+    AgentIdBody, FoundBusiness, FoundHost, FoundTemplate, HostPage, HostParts, HostRef, HostRow,
+    HostText, SearchResult,
+};
 pub use job::{
     JobBody, JobCountsView, JobCreated, JobDetail, JobList, JobOptionsBody, JobRetried,
     JobTaskView, JobView, RetryBody,
@@ -61,8 +68,8 @@ pub use operate::{
 };
 pub use process::{
     DefinitionView, FacetList, FacetValueView, FacetView, HealthView, HostResult, HostsBody,
-    LastExitView, NameList, ProcessDetail, ProcessPage, ProcessView, RegisterBody, Results,
-    SpecBody,
+    LastExitView, NameList, ProcessDetail, ProcessPage, ProcessView, ReasonView, RegisterBody,
+    Results, SpecBody,
 };
 pub use replica::{Draining, ReplicaList, ReplicaRow};
 pub use rows::Rows;
@@ -70,8 +77,9 @@ pub use scalar::Scalar;
 pub use task::{Counts, InspectionView, TargetResult, TaskDetail, TaskList, TaskRow};
 pub use template::{
     Bindings, ConfigFileList, ConfigFileShown, DraftBody, FileShown, Preview, PreviewBody,
-    TemplateBody, TemplateList, TemplateShown, VersionList, VersionShown,
+    TemplateBody, TemplateList, TemplateShown, VariableList, VersionList, VersionShown,
 };
+pub use timeline::{EventBucket, EventCounts, TimelineList, TimelineRow};
 pub use token::{CreatedToken, TokenBody, TokenList, TokenRow};
 pub use topology::{BusinessList, BusinessView, ChangeCounts, Difference, LeftOutRow};
 pub use view::{
@@ -82,3 +90,4 @@ pub use watch::{
     TemplateChange, TopologyChange,
 };
 pub use webhook::{CreatedWebhook, WebhookBody, WebhookList, WebhookRow, WebhookTest};
+pub use why::WhyView;

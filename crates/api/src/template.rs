@@ -97,6 +97,13 @@ responses! {
         pub content: String,
     }
 
+    /// What templates of an instance may use.
+    pub struct VariableList {
+        /// By name.
+        #[schema(value_type = Object)]
+        pub variables: serde_json::Map<String, serde_json::Value>,
+    }
+
     pub struct VersionList {
         pub versions: Vec<VersionShown>,
     }

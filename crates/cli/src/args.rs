@@ -10,8 +10,8 @@ use crate::out::{Format, Out};
 use crate::verb::{
     agent, app, audit, completions, console, context, diff, drain, edit, events, export,
     expression, group, hosts, job, login, logout, logs, operate, ps, register, replicas, rm,
-    server, status, store, task, template, token, topology, unregister, up, update, user, watch,
-    webhook, whoami,
+    search, server, status, store, task, template, token, topology, unregister, up, update, user,
+    watch, webhook, whoami, why,
 };
 
 const EXAMPLES: &str = "\
@@ -133,12 +133,18 @@ pub enum Verb {
     /// Show one process: spec, hosts, state
     #[command(after_help = status::examples())]
     Status(status::Args),
+    /// Say why a process is as it is
+    #[command(after_help = why::EXAMPLES)]
+    Why(why::Args),
     /// Follow a task to its end, or list the last ones
     #[command(after_help = task::EXAMPLES)]
     Task(task::Args),
     /// List hosts, or show one
     #[command(after_help = hosts::EXAMPLES)]
     Hosts(hosts::Args),
+    /// Find processes, namespaces, hosts, businesses and config templates by words
+    #[command(after_help = search::EXAMPLES)]
+    Search(search::Args),
     /// List events of processes: exits, restarts, exceeded limits
     #[command(after_help = events::EXAMPLES)]
     Events(events::Args),

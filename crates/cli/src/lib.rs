@@ -66,8 +66,8 @@ fn run(context: &Context, verb: Verb) -> Result<failure::Exit, failure::Failure>
     use verb::{
         agent, app, audit, completions, console, context as contexts, diff, drain, edit, events,
         export, expression, group, hosts, job, login, logout, logs, operate, ps, register,
-        replicas, rm, server, status, store, task, template, token, topology, unregister, up,
-        update, user, watch, webhook, whoami,
+        replicas, rm, search, server, status, store, task, template, token, topology, unregister,
+        up, update, user, watch, webhook, whoami, why,
     };
     match verb {
         Verb::Up(args) => up::run(context, &args),
@@ -89,8 +89,10 @@ fn run(context: &Context, verb: Verb) -> Result<failure::Exit, failure::Failure>
         Verb::Query(args) => operate::run(context, Op::Query, &args),
         Verb::Ps(args) => ps::run(context, &args),
         Verb::Status(args) => status::run(context, &args),
+        Verb::Why(args) => why::run(context, &args),
         Verb::Task(args) => task::run(context, &args),
         Verb::Hosts(args) => hosts::run(context, &args),
+        Verb::Search(args) => search::run(context, &args),
         Verb::Events(args) => events::run(context, &args),
         Verb::Logs(args) => logs::run(context, &args),
         Verb::Diff(args) => diff::run(context, &args),

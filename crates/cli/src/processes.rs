@@ -1,13 +1,14 @@
 //! Which processes a verb acts on: names with or without wildcards, labels and hosts, and how that is shown before it acts.
 //!
-//! What is shown is what is sent: wildcards and labels are resolved to processes on hosts first, and the request names these.
+//! What is shown is what is acted on: wildcards and labels are resolved to processes on hosts first. The request names these, or
+//! sends the selection itself with their number, and the server refuses it when the number has changed.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use api::{HostRef, ProcessView};
+use api::{HostRef, OperationPlanView, ProcessView};
 use model::FullName;
 use model::selector::{LabelSelector, NamePattern};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::client::{Client, Path};
 use crate::failure::{Failure, Kind};
@@ -58,6 +59,15 @@ impl NameArgs {
 
     /// Every process that is selected, in the order of the server.
     pub fn find(&self, client: &Client) -> Result<Vec<ProcessView<'static>>, Failure> {
+        self.find_fields(client, None)
+    }
+
+    /// The same with only these members of each row.
+    fn find_fields(
+        &self,
+        client: &Client,
+        fields: Option<&str>,
+    ) -> Result<Vec<ProcessView<'static>>, Failure> {
         let mut rows = Vec::new();
         let mut seen = HashSet::new();
         let patterns: Vec<&[NamePattern]> = match self.names.is_empty() {
@@ -66,6 +76,7 @@ impl NameArgs {
         };
         for patterns in patterns {
             let path = query(Path::new("processes"), patterns, &self.selector);
+            let path = path.maybe("fields", fields);
             for row in client.pages::<ProcessView>(&path, "processes", None)?.rows {
                 if seen.insert((full_name(&row)?, row.host.to_string())) {
                     rows.push(row);
@@ -141,6 +152,40 @@ pub struct ProcessArgs {
     pub targets: TargetArgs,
 }
 
+/// How many patterns the filter of one request may have.
+const MAX_PATTERNS: usize = 100;
+
+impl ProcessArgs {
+    /// The selection as a filter of the server; None where it is not one: hosts that are named by their agents, or plain names
+    /// together with hosts, which are targets also where they are not registered.
+    pub fn filter(&self) -> Result<Option<Map<String, Value>>, Failure> {
+        let names = &self.names;
+        let hosts = self.targets.hosts.read()?;
+        let is_plain = |pattern: &NamePattern| pattern.literal().is_some();
+        let has_plain = names.selector.is_empty() && names.names.iter().any(is_plain);
+        let texts = hosts.iter().map(|host| match host {
+            HostRef::Text(host) => Some(Value::from(host.as_str())),
+            HostRef::Parts(_) => None,
+        });
+        let Some(texts) = texts.collect::<Option<Vec<Value>>>() else {
+            return Ok(None);
+        };
+        if has_plain || names.names.len() > MAX_PATTERNS {
+            return Ok(None);
+        }
+        let patterns = names.names.iter().map(|one| one.to_string().into());
+        let labels = names.selector.iter().map(|one| one.as_str().into());
+        let members = [
+            ("process", patterns.collect::<Vec<Value>>()),
+            ("label", labels.collect()),
+            ("host", texts),
+        ];
+        let given = members.into_iter().filter(|(_, values)| !values.is_empty());
+        let filter = given.map(|(name, values)| (name.to_owned(), values.into()));
+        Ok(Some(filter.collect()))
+    }
+}
+
 /// What to do about a plain name that is registered nowhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unregistered {
@@ -159,7 +204,9 @@ impl ProcessArgs {
         {
             return Ok(Chosen(vec![ChosenProcess { name, hosts }]));
         }
-        let mut rows = self.names.find(client)?;
+        let mut rows = self
+            .names
+            .find_fields(client, Some("namespace,name,host"))?;
         if unregistered == Unregistered::Refused {
             self.names.must_match(&rows)?;
         }
@@ -291,8 +338,32 @@ impl Chosen {
         }
     }
 
-    /// The result of `--dry-run`: each process on each host.
-    pub fn list(&self, out: &Out, verb: &str) -> Result<(), Failure> {
+    /// The processes on hosts as a filter of the server, for a dry run; None where hosts are named by their agents.
+    pub fn filter(&self) -> Option<Map<String, Value>> {
+        let names = self.0.iter();
+        let names: BTreeSet<String> = names
+            .map(|one| NamePattern::exactly(&one.name).to_string())
+            .collect();
+        let hosts = self.0.iter().flat_map(|one| &one.hosts);
+        let hosts = hosts.map(|host| match host {
+            HostRef::Text(host) => Some(host.clone()),
+            HostRef::Parts(_) => None,
+        });
+        let hosts: BTreeSet<String> = hosts.collect::<Option<_>>()?;
+        let filter = json!({"process": names, "host": hosts});
+        match filter {
+            Value::Object(filter) if self.0.len() == 1 => Some(filter),
+            _ => None,
+        }
+    }
+
+    /// The result of `--dry-run`: each process on each host, and what the server says about them.
+    pub fn list(
+        &self,
+        out: &Out,
+        verb: &str,
+        plan: Option<&OperationPlanView>,
+    ) -> Result<(), Failure> {
         let pairs = || {
             let each = |one: &'_ ChosenProcess| -> Vec<(String, String)> {
                 let hosts = one.host_texts().into_iter();
@@ -304,7 +375,11 @@ impl Chosen {
             let targets: Vec<Value> = pairs()
                 .map(|(process, host)| json!({"process": process, "host": host}))
                 .collect();
-            return out.document(&json!({"dry_run": true, "op": verb, "targets": targets}));
+            let mut document = json!({"dry_run": true, "op": verb, "targets": targets});
+            if let Some(plan) = plan {
+                document["plan"] = json!(plan);
+            }
+            return out.document(&document);
         }
         let mut table = TextTable::new("PROCESS|HOST");
         for (process, host) in pairs() {
@@ -312,8 +387,49 @@ impl Chosen {
         }
         out.table(&table)?;
         out.note(format!("would {verb} {}", self.words()));
+        for line in plan.map(plan_lines).unwrap_or_default() {
+            out.note(line);
+        }
         Ok(())
     }
+}
+
+/// What a dry run says beyond the list of processes.
+fn plan_lines(plan: &OperationPlanView) -> Vec<String> {
+    let mut lines = Vec::new();
+    let environments = plan.environments.iter();
+    let environments: Vec<String> = environments
+        .map(|one| format!("{} {}", count(one.count), one.value))
+        .collect();
+    if !environments.is_empty() {
+        lines.push(format!("  environments: {}", environments.join(", ")));
+    }
+    for group in &plan.blocked {
+        let reason = match group.reason.as_str() {
+            "role" => "you may not: your role",
+            "agent_away" => "the agent is away",
+            "no_command" => "there is no command for it",
+            "not_running" => "not running",
+            "already_running" => "already running",
+            "already_stopped" => "already stopped",
+            "already_managed" => "already managed",
+            "already_unmanaged" => "already not managed",
+            other => other,
+        };
+        let more = if group.count > group.hosts.len() as u64 {
+            ", …"
+        } else {
+            ""
+        };
+        let hosts = clean(&group.hosts.join(", "));
+        let n = count(group.count);
+        lines.push(format!("  {n}: {} ({hosts}{more})", clean(reason)));
+    }
+    for one in &plan.commands {
+        let times = counted(one.count, "process");
+        lines.push(format!("  runs {} on {times}", clean(&one.command)));
+    }
+    lines
 }
 
 /// As it is written on the command line.

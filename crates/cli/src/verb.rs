@@ -25,6 +25,7 @@ pub mod register;
 pub mod replicas;
 pub mod resource;
 pub mod rm;
+pub mod search;
 pub mod server;
 pub mod status;
 pub mod store;
@@ -39,6 +40,7 @@ pub mod user;
 pub mod watch;
 pub mod webhook;
 pub mod whoami;
+pub mod why;
 
 use crate::account::{Account, Asked};
 use crate::args::Global;

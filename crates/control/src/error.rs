@@ -36,6 +36,9 @@ pub enum ControlError {
     /// It exists already.
     #[error("{0}")]
     Conflict(String),
+    /// A template cannot be rendered; the line is that of the template itself, not of one that it includes.
+    #[error("template: {reason}")]
+    BadTemplate { line: Option<u32>, reason: String },
     /// A filter matches another number of processes than the caller expects; nothing was done.
     #[error(
         "expect_count: the filter matches {count} processes now, not {expected}; nothing was done"

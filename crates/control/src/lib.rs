@@ -16,6 +16,7 @@ mod access;
 mod answers;
 mod commit;
 mod core;
+mod day_counts;
 mod draft;
 mod enrol;
 mod error;
@@ -31,15 +32,18 @@ mod secrets;
 mod sessions;
 mod snapshot;
 mod templates;
+mod timeline;
 mod topology;
 mod watch;
 mod webhooks;
+mod why;
 
 pub use access::{
     Access, AuditFilter, AuditLines, Credentials, FirstKeys, Identity, IdentityLogin, IdentityUser,
     LoginCode, MissingArea, MissingRole, NewJoinToken, RevokedGrants, Subject,
 };
 pub use answers::{HostAnswer, HostLookup, HostSelector, TargetHost};
+pub use day_counts::{STEP_SECS as STATES_STEP_SECS, StatesOverTime};
 pub use enrol::{Certificate, Enrolment, Issued};
 pub use error::{ControlError, CredentialFault};
 pub use events::{EventFilter, EventView, Events};
@@ -48,13 +52,16 @@ pub use operations::{
     BlockReason, BlockedProcesses, Operate, OperateMatching, OperateSpec, OperationPlan,
     Operations, TargetView, TaskView, blocked, blocked_in_view,
 };
-pub use registry::{Groups, Mode, ProcessNames, Registration, Registry, Statuses, Summary};
+pub use registry::{
+    Groups, HostStates, Mode, ProcessNames, Registration, Registry, Statuses, Summary,
+};
 pub use replicas::{ReplicaView, Replicas};
 pub use sessions::{
     AnswerStream, Comparison, DesiredState, FileOnHost, HeldView, LogsOf, Refused, Session,
     Sessions,
 };
 pub use templates::{NewTemplate, PreviewOf, TemplateView, Templates};
+pub use timeline::{TimelineEntry, TimelineFilter, TimelineView, TimelineWord};
 pub use topology::{
     Apply, BusinessSummary, ChangeCounts, Difference, Overview, Selected, Topology, TopologySource,
 };
@@ -62,6 +69,7 @@ pub use watch::{
     Change, ChangeEvent, ChangeId, ChangeKey, ChangeReader, Figures, Missed, Registered,
 };
 pub use webhooks::{Deliveries, MAX_WEBHOOKS, WebhookHealth, Webhooks};
+pub use why::{Reason, Why, row_reason};
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -262,6 +270,8 @@ impl Background {
             topology::retire(topology.clone(), stop.clone()),
             topology::refresh(topology.clone(), stop.clone()),
             jobs::run(jobs.clone(), stop.clone()),
+            timeline::record_agents(core.clone(), stop.clone()),
+            day_counts::run(core.clone(), replicas.clone(), stop.clone()),
             snapshot::run(core.clone(), replicas.clone(), stop),
         );
         replicas.release_lease().await;

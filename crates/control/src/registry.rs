@@ -6,7 +6,7 @@ mod register;
 mod summary;
 mod unregister;
 
-pub use read::{Groups, ProcessNames, Statuses};
+pub use read::{Groups, HostStates, ProcessNames, Statuses};
 pub use register::{Mode, Registration};
 pub(crate) use summary::Summaries;
 pub use summary::Summary;
@@ -18,8 +18,8 @@ use crate::core::Core;
 
 #[derive(Debug)]
 pub struct Registry {
-    core: Arc<Core>,
-    access: Arc<Access>,
+    pub(crate) core: Arc<Core>,
+    pub(crate) access: Arc<Access>,
 }
 
 impl Registry {

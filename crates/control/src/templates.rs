@@ -18,10 +18,10 @@ pub(crate) use work::{has_templates, work};
 
 use std::sync::Arc;
 
-use model::Invalid;
 use model::access::{Caller, Permission};
 use model::config_template::{ConfigFileRow, ContentId, TemplateId};
 use model::topology::{BkProcessId, BusinessId};
+use serde_json::{Map, Value};
 
 use crate::core::Core;
 use crate::{Access, ControlError, Sessions};
@@ -76,9 +76,26 @@ impl Templates {
             };
             render::Rendering::new(&fleet, &row, local_inst_id, name, text)
         };
-        job.run()
-            .await
-            .map_err(|failure| Invalid::new("template", failure.reason).into())
+        job.preview().await
+    }
+
+    /// The variables that templates of an instance may use. They may hold secrets, so they need the role that previews need.
+    pub fn variables(
+        &self,
+        caller: &Caller,
+        business: BusinessId,
+        process: BkProcessId,
+        local_inst_id: u32,
+    ) -> Result<Map<String, Value>, ControlError> {
+        self.access.check(caller, Permission::Operate, business)?;
+        let fleet = self.core.fleet();
+        let row = fleet
+            .view_row(process)
+            .filter(|row| row.business.id == business);
+        let row = row.ok_or_else(|| {
+            ControlError::NotFound(format!("business {business} has no process {process}"))
+        })?;
+        Ok(context::of(&row, local_inst_id))
     }
 
     /// The generated and released files of a process's instances.

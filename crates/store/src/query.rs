@@ -1,9 +1,10 @@
 //! What callers ask the store for, and what they get.
 
 use model::access::Audit;
-use model::change::{Changes, HostId, Revision, TargetRow, TaskRow};
+use model::change::{Changes, HostId, NameId, Revision, TargetRow, TaskRow};
 use model::event::{Event, EventKind};
 use model::job::{JobAction, JobId, JobRow, JobStatus, JobTaskRow};
+use model::timeline::{TimelineKind, TimelineRow};
 use model::topology::BusinessId;
 use model::{Namespace, Op, Outcome, ProcessName, UnixMillis};
 
@@ -109,6 +110,47 @@ pub struct EventPage {
     pub since: Option<UnixMillis>,
     /// Only earlier events.
     pub until: Option<UnixMillis>,
+}
+
+/// Which part of the timeline to read. A field that is None does not filter.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TimelinePage {
+    pub limit: u32,
+    /// Time and id of the last row of the page before.
+    pub before: Option<(UnixMillis, u64)>,
+    /// `Some(None)` for rows of no process.
+    pub name: Option<Option<NameId>>,
+    /// `Some(None)` for rows of several hosts.
+    pub host: Option<Option<HostId>>,
+    pub kinds: Option<Vec<TimelineKind>>,
+    /// Only rows of this time and later.
+    pub since: Option<UnixMillis>,
+    /// Only earlier rows.
+    pub until: Option<UnixMillis>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredTimelineRow {
+    pub id: u64,
+    pub row: TimelineRow,
+}
+
+/// By what events are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CountEventsBy {
+    Kind,
+    Process,
+    Host,
+}
+
+/// How many events of one value happened in one bucket of time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventCount {
+    /// The begin of the bucket.
+    pub at: UnixMillis,
+    /// A kind, `namespace/name`, or the id of a host.
+    pub value: String,
+    pub count: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

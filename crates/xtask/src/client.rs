@@ -29,6 +29,10 @@ impl Client {
         self.send("PUT", path, body)
     }
 
+    pub(crate) fn post(&mut self, path: &str, body: &[u8]) -> anyhow::Result<Vec<u8>> {
+        self.send("POST", path, body)
+    }
+
     /// Posts to a GSE endpoint and requires `"result":true`.
     pub(crate) fn gse(&mut self, name: &str, body: &[u8]) -> anyhow::Result<Vec<u8>> {
         self.esb(&format!("gse/{name}"), body)
@@ -61,7 +65,10 @@ impl Client {
 
     fn answer(&mut self) -> anyhow::Result<Vec<u8>> {
         let status = self.line()?;
-        ensure!(status.contains(" 200 "), "{status}");
+        ensure!(
+            status.contains(" 200 ") || status.contains(" 202 "),
+            "{status}"
+        );
         let mut length = None;
         let mut chunked = false;
         loop {

@@ -18,6 +18,8 @@ pub const EXAMPLES: &str = "\
 Examples:
   muster hosts
   muster hosts --connected false                  agents that are away
+  muster hosts --search 10.0.3 --sort -processes
+  muster hosts --agent-version 0.1.0              agents to upgrade
   muster hosts 10.0.0.1
   muster hosts -o json | jq -r '.hosts[].host' > hosts.txt";
 
@@ -31,6 +33,39 @@ pub struct Args {
     /// Only those whose agent is connected, or those whose is not
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", conflicts_with = "host")]
     connected: Option<bool>,
+    /// Only those with this text in the address, the hostname or the agent's id; all words must be found
+    #[arg(
+        long,
+        visible_alias = "find",
+        value_name = "TEXT",
+        conflicts_with = "host"
+    )]
+    search: Vec<String>,
+    /// Only those with one of these versions of the agent, separated by commas
+    #[arg(
+        long,
+        value_name = "VERSIONS",
+        value_delimiter = ',',
+        conflicts_with = "host"
+    )]
+    agent_version: Vec<String>,
+    /// Only of these cloud areas, separated by commas
+    #[arg(
+        long,
+        value_name = "IDS",
+        value_delimiter = ',',
+        conflicts_with = "host"
+    )]
+    cloud: Vec<String>,
+    /// Some of host, hostname, version, since, processes, separated by commas; - before one turns it round
+    #[arg(
+        long,
+        visible_alias = "sort",
+        value_name = "KEYS",
+        allow_hyphen_values = true,
+        conflicts_with = "host"
+    )]
+    order: Option<String>,
     /// At most this many rows; 0: all [default: 1000 in a table, all in JSON]
     #[arg(long, value_name = "N", conflicts_with = "host")]
     limit: Option<usize>,
@@ -45,12 +80,21 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
         return Ok(Exit::Ok);
     }
     let limit = row_limit(args.limit, out.is_document(), DEFAULT_ROWS);
+    let path = Path::new("hosts")
+        .maybe("connected", args.connected)
+        .maybe(
+            "q",
+            (!args.search.is_empty()).then(|| args.search.join(" ")),
+        )
+        .list("version", &args.agent_version)
+        .list("cloud", &args.cloud)
+        .maybe("order", args.order.as_ref());
     if out.is_document() {
-        let page = client.hosts::<Value>(args.connected, limit)?;
+        let page = client.pages::<Value>(&path, "hosts", limit)?;
         out.document(&json!({"count": page.count, "hosts": page.rows}))?;
         return Ok(Exit::Ok);
     }
-    let page = client.hosts::<HostRow>(args.connected, limit)?;
+    let page = client.pages::<HostRow>(&path, "hosts", limit)?;
     let hint = "no hosts: muster token create makes a token for a new agent";
     out.table_or(&table(&page.rows), hint)?;
     page.note_rest(out, "host");
@@ -114,6 +158,14 @@ fn one(out: &Out, row: &HostRow) -> Result<(), Failure> {
     text("kernel", &row.kernel);
     fields.put("cores", &row.cores.map(count).unwrap_or_default());
     fields.put("memory", &memory(row));
-    fields.put("processes", &count(row.processes));
+    let states = row.states.iter();
+    let states: Vec<String> = states
+        .map(|(state, n)| format!("{} {}", count(n), clean(state)))
+        .collect();
+    let processes = match states.is_empty() {
+        true => count(row.processes),
+        false => format!("{}: {}", count(row.processes), states.join(", ")),
+    };
+    fields.put("processes", &processes);
     out.text(&fields.render())
 }

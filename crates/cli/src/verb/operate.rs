@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use api::{HostRef, OperateBody, Operated, OperationsBody, SpecBody};
+use api::{HostRef, OperateBody, Operated, OperationPlanView, OperationsBody, SpecBody};
 use model::lenient::Object;
 use model::{FullName, Op};
+use serde_json::{Map, Value};
 
 use super::Context;
 use crate::client::{Client, Path, process_path};
@@ -25,7 +26,7 @@ pub struct Args {
     /// Register this definition first, as update does, on its hosts unless others are named; - reads standard input
     #[arg(long, value_name = "FILE")]
     pub file: Option<String>,
-    /// Only list the processes that it would touch
+    /// Only show what it would touch and run: processes, environments, what is so already, agents that are away, commands
     #[arg(long)]
     pub dry_run: bool,
     #[command(flatten)]
@@ -56,7 +57,7 @@ Examples:
   muster {verb} web/nginx --host 10.0.0.1,10.0.0.2
   muster {verb} web/nginx --all --timeout 5m
   muster {verb} 'app/*' db/redis -l tier=front
-  muster {verb} 'app/*' --dry-run          list what it would touch
+  muster {verb} 'app/*' --dry-run          what it would touch and run
   muster {verb} web/nginx --all --no-wait  print the task's id; muster task ID follows it
 
 {NAMES_HELP}
@@ -95,8 +96,14 @@ pub fn run(context: &Context, op: Op, args: &Args) -> Result<Exit, Failure> {
         _ => args.processes.choose(&client, Unregistered::Refused)?,
     };
     let out = &context.out;
+    let filter = match &inline {
+        Some(_) => None,
+        None => args.processes.filter()?,
+    };
     if args.dry_run {
-        chosen.list(out, op.as_str())?;
+        let filter = filter.or_else(|| chosen.filter().filter(|_| inline.is_none()));
+        let plan = filter.map(|filter| plan(&client, op, filter)).transpose()?;
+        chosen.list(out, op.as_str(), plan.as_ref())?;
         return Ok(Exit::Ok);
     }
     if op != Op::Query {
@@ -105,7 +112,10 @@ pub fn run(context: &Context, op: Op, args: &Args) -> Result<Exit, Failure> {
     if interrupts(op) && chosen.n_targets() > 1 {
         args.confirm.ask(&format!("{op} {}", chosen.words()))?;
     }
-    let task = begin(&client, op, &chosen, inline)?;
+    let task = match filter {
+        Some(filter) => begin_matching(&client, op, filter, chosen.n_targets())?,
+        None => begin(&client, op, &chosen, inline)?,
+    };
     if args.no_wait {
         match out.is_document() {
             true => out.document(&task)?,
@@ -146,6 +156,33 @@ impl Inline {
             labels: definition.labels.clone(),
         })
     }
+}
+
+/// What the operation would do.
+fn plan(client: &Client, op: Op, filter: Map<String, Value>) -> Result<OperationPlanView, Failure> {
+    let body = OperationsBody {
+        op: Some(op.as_str().to_owned()),
+        filter: Some(filter),
+        dry_run: Some(true),
+        ..OperationsBody::default()
+    };
+    client.post(&Path::new("operate"), &body)
+}
+
+/// Begins one task for everything that matches, if it is still as many as were shown.
+fn begin_matching(
+    client: &Client,
+    op: Op,
+    filter: Map<String, Value>,
+    n_targets: usize,
+) -> Result<Operated, Failure> {
+    let body = OperationsBody {
+        op: Some(op.as_str().to_owned()),
+        filter: Some(filter),
+        expect_count: Some(n_targets as u64),
+        ..OperationsBody::default()
+    };
+    client.post(&Path::new("operate"), &body)
 }
 
 /// Begins one task for everything that is chosen.

@@ -27,6 +27,8 @@ Examples:
   muster ps 'app/*' db/redis -l tier=front,zone!=b
   muster ps --namespace web --state failed,backoff
   muster ps --order state,-restarts                        what needs attention first
+  muster ps -l tier=front --sort -cpu                      what uses most CPU
+  muster ps --search 'nginx 10.0.3' --wanted running --connected false
   muster ps --pending                                      what runs with an older spec until it is restarted
   muster ps --host 10.0.0.1 -o wide
   muster ps -w                                             kept up to date in place, like top
@@ -71,9 +73,24 @@ pub struct Args {
     /// Only those that are managed, or those that are not
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
     managed: Option<bool>,
-    /// Up to three of state, restarts, last_exit, started, cpu, mem, separated by commas (with --biz some of set, module,
-    /// name, id, ip); - before one turns it round
-    #[arg(long, value_name = "KEYS", allow_hyphen_values = true)]
+    /// Only those that are wanted so: running or stopped
+    #[arg(long, value_name = "FLAG", value_parser = ["running", "stopped"], conflicts_with = "biz")]
+    wanted: Option<String>,
+    /// Only those whose host's agent is connected, or those whose is not
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
+    connected: Option<bool>,
+    /// Only those with this text in NAMESPACE/NAME, the host's address or name, or the value of a label (with --biz in an
+    /// address, or the name of the cloud area, set, module, service instance or process); all words must be found
+    #[arg(long, visible_alias = "find", value_name = "TEXT")]
+    search: Vec<String>,
+    /// Up to three of state, restarts, last_exit, started, cpu, mem, name, host, registered, separated by commas (with --biz
+    /// some of set, module, name, id, ip, status, state, started); - before one turns it round
+    #[arg(
+        long,
+        visible_alias = "sort",
+        value_name = "KEYS",
+        allow_hyphen_values = true
+    )]
     order: Option<String>,
     /// Show more columns, as -o wide does
     #[arg(long)]
@@ -136,6 +153,12 @@ fn path(args: &Args) -> Path {
         .maybe("host", args.host)
         .list("state", &args.state)
         .maybe("managed", args.managed)
+        .maybe("wanted", args.wanted.as_ref())
+        .maybe("connected", args.connected)
+        .maybe(
+            "q",
+            (!args.search.is_empty()).then(|| args.search.join(" ")),
+        )
         .maybe("restart_needed", args.pending.then_some(true))
         .maybe("order", args.order.as_ref())
 }

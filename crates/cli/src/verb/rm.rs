@@ -62,7 +62,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     let client = context.client()?;
     let chosen = args.processes.choose(&client, Unregistered::Refused)?;
     if args.dry_run {
-        chosen.list(out, "remove")?;
+        chosen.list(out, "remove", None)?;
         return Ok(Exit::Ok);
     }
     chosen.announce(out, "stop and forget");

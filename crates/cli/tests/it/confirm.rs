@@ -169,11 +169,9 @@ fn what_is_touched_is_shown_before() {
     let sent = server.asked();
     let sent = sent.iter().find(|one| one.line == "POST /api/v1/operate");
     assert_eq!(
-        sent.map(|one| &one.body["operations"]),
-        Some(&json!([
-            {"process": "app/api", "op": "start", "hosts": ["0:10.0.0.1", "0:10.0.0.2"]},
-            {"process": "db/redis", "op": "start", "hosts": ["0:10.0.0.2"]},
-        ]))
+        sent.map(|one| &one.body),
+        Some(&json!({"op": "start", "filter": {"process": ["*/*"]}, "expect_count": 3})),
+        "exactly as many as were shown"
     );
     let ran = muster(&["rm", "*/*", "--dry-run"]).to(&server.url).run();
     assert_eq!(ran.stdout.lines().count(), 4, "{ran:?}");

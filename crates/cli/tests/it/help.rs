@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::command::muster;
 use crate::fake_server::{FakeServer, ok, status};
 
-const VERBS: [&str; 38] = [
+const VERBS: [&str; 39] = [
     "up",
     "server",
     "agent",
@@ -29,8 +29,10 @@ const VERBS: [&str; 38] = [
     "query",
     "ps",
     "status",
+    "why",
     "task",
     "hosts",
+    "search",
     "events",
     "logs",
     "diff",

@@ -69,6 +69,8 @@ fn every_verb_prints_one_document() {
         "task 0123456789ABCDEF --no-wait",
         "hosts",
         "hosts 10.0.0.1",
+        "hosts --search web --order -since",
+        "search nginx",
         "app list",
         "app create ci",
         "app create ci --secret-stdin",

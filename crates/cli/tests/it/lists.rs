@@ -480,3 +480,30 @@ fn a_page_that_is_shorter_than_wanted_is_not_the_last() {
     }
     assert_eq!(server.lines().len(), 2);
 }
+
+#[test]
+fn lists_are_filtered_and_sorted_by_the_server() {
+    let server = FakeServer::new(|_| ok(json!({"count": 0, "processes": [], "hosts": []})));
+    let asked = |line: &str| {
+        let words: Vec<&str> = line.split(' ').collect();
+        let ran = muster(&words).to(&server.url).run();
+        assert_eq!(ran.code, 0, "{line}: {ran:?}");
+        server.lines().last().unwrap().clone()
+    };
+    assert_eq!(
+        asked("ps --sort -cpu --wanted running --connected false --search ngi --search 10.0"),
+        "GET /api/v1/processes?wanted=running&connected=false&q=ngi%2010.0&order=-cpu&start=0&limit=1000"
+    );
+    assert_eq!(
+        asked("ps --biz 2 --search login --connected --sort state"),
+        "GET /api/v1/processes/view?business=2&connected=true&order=state&search=login&start=0&limit=1000"
+    );
+    assert_eq!(
+        asked("hosts --search a --agent-version 1.0,1.1 --cloud 7 --sort -processes"),
+        "GET /api/v1/hosts?q=a&version=1.0%2C1.1&cloud=7&order=-processes&start=0&limit=1000"
+    );
+    assert_eq!(
+        asked("search web nginx --limit 3"),
+        "GET /api/v1/search?q=web%20nginx&limit=3"
+    );
+}

@@ -33,3 +33,4 @@ mod tls;
 mod topology;
 mod up;
 mod watch;
+mod why;

@@ -87,7 +87,7 @@ fn an_operation_is_waited_for_and_reported() {
     let asked = server.asked();
     assert_eq!(
         asked[0].line,
-        "GET /api/v1/processes?process=web%2Fnginx&start=0&limit=1000"
+        "GET /api/v1/processes?process=web%2Fnginx&fields=namespace%2Cname%2Chost&start=0&limit=1000"
     );
     assert_eq!(asked[1].line, "POST /api/v1/processes/web/nginx/operate");
     assert_eq!(
@@ -99,6 +99,91 @@ fn an_operation_is_waited_for_and_reported() {
         (ran.code, ran.stdout.as_str(), ran.stderr.as_str()),
         (0, "", "")
     );
+}
+
+#[test]
+fn wildcards_and_labels_are_sent_as_a_filter_with_the_number_that_was_shown() {
+    let server = ending(vec![result(1, 0, "success"), result(2, 0, "success")], 0);
+    let ran = run(
+        &server,
+        &[
+            "start",
+            "web/*",
+            "-l",
+            "tier=front",
+            "-H",
+            "10.0.0.1,10.0.0.2",
+        ],
+    );
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let asked = server.asked();
+    let sent = asked.iter().find(|asked| asked.line.starts_with("POST"));
+    assert_eq!(
+        sent.map(|sent| (sent.line.as_str(), &sent.body)),
+        Some((
+            "POST /api/v1/operate",
+            &json!({"op": "start", "expect_count": 2, "filter": {"process": ["web/*"], "label": ["tier=front"],
+                "host": ["0:10.0.0.1", "0:10.0.0.2"]}})
+        ))
+    );
+}
+
+#[test]
+fn a_set_that_has_changed_is_refused_with_what_to_do() {
+    let server = FakeServer::new(|asked| match asked.line.starts_with("POST") {
+        true => status(
+            409,
+            json!({"error": {"code": "count_changed", "field": "expect_count", "count": 3,
+                "message": "expect_count: the filter matches 3 processes now, not 1; nothing was done"}}),
+        ),
+        false => ok(
+            json!({"count": 1, "processes": [{"namespace": "web", "name": "x", "host": "0:10.0.0.1"}]}),
+        ),
+    });
+    let ran = run(&server, &["start", "web/*"]);
+    assert_ne!(ran.code, 0);
+    assert!(ran.stderr.contains("matches 3 processes now"), "{ran:?}");
+}
+
+#[test]
+fn a_dry_run_shows_what_the_server_says() {
+    let server = FakeServer::new(|asked| match asked.line.starts_with("POST") {
+        true => ok(
+            json!({"count": 2, "hosts": 2, "namespaces": [{"value": "web", "count": 2}],
+            "environments": [{"value": "formal", "count": 2}],
+            "blocked": [{"reason": "agent_away", "count": 1, "hosts": ["0:10.0.0.2"]}],
+            "commands": [{"command": "./stop.sh", "count": 2}], "sample": []}),
+        ),
+        false => ok(
+            json!({"count": 2, "processes": [{"namespace": "web", "name": "x", "host": "0:10.0.0.1"},
+            {"namespace": "web", "name": "x", "host": "0:10.0.0.2"}]}),
+        ),
+    });
+    let ran = run(&server, &["stop", "web/*", "--dry-run"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stdout.contains("web/x    0:10.0.0.2"), "{ran:?}");
+    for line in [
+        "would stop web/x on 2 hosts",
+        "  environments: 2 formal",
+        "  1: the agent is away (0:10.0.0.2)",
+        "  runs ./stop.sh on 2 processes",
+    ] {
+        assert!(ran.stderr.contains(line), "{line}: {ran:?}");
+    }
+    let asked = server.asked();
+    assert_eq!(
+        asked[1].body,
+        json!({"op": "stop", "filter": {"process": ["web/*"]}, "dry_run": true})
+    );
+    let ran = run(
+        &server,
+        &["stop", "web/x", "--all", "--dry-run", "-o", "json"],
+    );
+    assert_eq!(ran.json()["plan"]["count"], 2);
+    assert_eq!(ran.json()["targets"].as_array().unwrap().len(), 2);
+    let changed = server.lines();
+    let posts = changed.iter().filter(|line| line.starts_with("POST"));
+    assert_eq!(posts.count(), 2, "only dry runs");
 }
 
 #[test]

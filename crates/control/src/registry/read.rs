@@ -3,10 +3,10 @@
 //! Each method checks the caller, takes the fleet's read lock, and lets the caller write its answer straight from the rows:
 //! nothing is copied. What is passed in runs under the lock, so it must not call back into `control`.
 
-use fleet::{Facet, FacetKey, Filter, HostView, Page, Row, RowOrder};
-use model::access::{Caller, Permission};
+use fleet::{Facet, FacetKey, Filter, Found, HostFilter, HostOrder, HostView, Page, Row, RowOrder};
+use model::access::{AccessArea, Caller, Permission};
 use model::group::ProcessGroup;
-use model::{FullName, Host, Namespace};
+use model::{FullName, Host, Namespace, ProcessState};
 
 use super::Registry;
 use crate::answers::HostLookup;
@@ -29,6 +29,9 @@ impl<'a> Statuses<'a> {
         (host, row)
     }
 }
+
+/// How many processes of a host are in each state; states without one are left out.
+pub type HostStates = Vec<(ProcessState, u32)>;
 
 /// Names that begin with a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -193,24 +196,54 @@ impl Registry {
         Ok(write(&Groups { hosts, namespace }))
     }
 
-    /// A page of hosts: their number, and the rows. Every caller may see hosts.
+    /// A page of hosts: their number, and the rows, each with how many of its processes that the caller may see are in each
+    /// state. Every caller may see hosts.
     pub fn hosts<T>(
         &self,
-        connected: Option<bool>,
-        start: u64,
-        limit: usize,
-        write: impl FnOnce(usize, &mut dyn Iterator<Item = HostView<'_>>) -> T,
+        caller: &Caller,
+        filter: &HostFilter,
+        order: &[HostOrder],
+        (start, limit): (u64, usize),
+        write: impl FnOnce(usize, &mut dyn Iterator<Item = (HostView<'_>, HostStates)>) -> T,
     ) -> T {
+        let visible = caller.visible_namespaces();
         let fleet = self.core.fleet();
-        let matches =
-            |view: &HostView<'_>| connected.is_none_or(|wanted| view.link.is_up() == wanted);
-        let count = match connected {
-            None => fleet.n_hosts(),
-            Some(_) => fleet.hosts().filter(matches).count(),
+        let (count, page) = fleet.host_page(filter, order, start, limit);
+        let states = |view: HostView<'_>| fleet.states_on(view.id, visible.as_deref());
+        write(
+            count,
+            &mut page.into_iter().map(|view| (view, states(view))),
+        )
+    }
+
+    /// One host, in the same way.
+    pub fn host<T>(
+        &self,
+        caller: &Caller,
+        host: &Host,
+        write: impl FnOnce(HostView<'_>, HostStates) -> T,
+    ) -> Result<T, ControlError> {
+        let visible = caller.visible_namespaces();
+        let fleet = self.core.fleet();
+        let Some(view) = fleet.find_host(host) else {
+            let message = format!("host {host} is not known");
+            return Err(ControlError::NotFound(message));
         };
-        let skipped = usize::try_from(start).unwrap_or(usize::MAX);
-        let mut page = fleet.hosts().filter(matches).skip(skipped).take(limit);
-        write(count, &mut page)
+        Ok(write(view, fleet.states_on(view.id, visible.as_deref())))
+    }
+
+    /// Finds processes, namespaces, hosts, businesses and config templates by words, of what the caller may see.
+    pub fn search<T>(
+        &self,
+        caller: &Caller,
+        words: &[String],
+        limit: usize,
+        write: impl FnOnce(Found<'_>) -> T,
+    ) -> T {
+        let sees = |namespace: &Namespace| caller.may(Permission::View, namespace);
+        let sees_business = |business| caller.may(Permission::View, AccessArea::Business(business));
+        let fleet = self.core.fleet();
+        write(fleet.search(words, limit, sees, sees_business))
     }
 
     /// Hosts as the caller names them. Every caller may see hosts.

@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 use template::{Context, ErrorKind, Includes, Limits, Template, TemplateError};
 
 use super::context;
+use crate::ControlError;
 
 /// A variable or expression of the template is wrong.
 pub(crate) const BAD_TEMPLATE: Code = Code(4_101_004);
@@ -40,8 +41,16 @@ impl From<TemplateError> for Failure {
                 | ErrorKind::TooLarge
                 | ErrorKind::TooDeep => BAD_TEMPLATE,
             },
-            reason: error.to_string(),
+            reason: in_words(&error),
         }
+    }
+}
+
+/// With the place, where it is known.
+fn in_words(error: &TemplateError) -> String {
+    match error.line {
+        0 => error.message.clone(),
+        _ => error.to_string(),
     }
 }
 
@@ -91,16 +100,34 @@ impl Rendering {
     }
 
     pub(crate) async fn run(self) -> Result<String, Failure> {
+        Ok(self.rendered().await?)
+    }
+
+    /// For its author: an error in this template itself has its line.
+    pub(super) async fn preview(self) -> Result<String, ControlError> {
+        let name = self.name.clone();
+        self.rendered()
+            .await
+            .map_err(|error| ControlError::BadTemplate {
+                line: (error.template == name && error.line > 0).then_some(error.line),
+                reason: in_words(&error),
+            })
+    }
+
+    async fn rendered(self) -> Result<String, TemplateError> {
+        let name = self.name.clone();
         let work = tokio::task::spawn_blocking(move || self.render());
         work.await.unwrap_or_else(|_| {
-            Err(Failure {
-                code: BAD_TEMPLATE,
-                reason: "the template could not be rendered".to_owned(),
+            Err(TemplateError {
+                kind: ErrorKind::Failed,
+                template: name,
+                line: 0,
+                message: "the template could not be rendered".to_owned(),
             })
         })
     }
 
-    fn render(self) -> Result<String, Failure> {
+    fn render(self) -> Result<String, TemplateError> {
         let template = Template::parse(&self.name, &self.text)?;
         let mut context = Context::new();
         for (name, value) in self.variables {
@@ -114,6 +141,6 @@ impl Rendering {
                 | Value::Array(_) => context.insert(name, value),
             }
         }
-        Ok(template.render(&context, &Limits::default(), &self.includes)?)
+        template.render(&context, &Limits::default(), &self.includes)
     }
 }

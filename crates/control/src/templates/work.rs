@@ -322,6 +322,7 @@ fn of_host(error: ControlError, path: &str) -> Failure {
         | ControlError::TooManyTries { .. }
         | ControlError::Busy(_)
         | ControlError::CountChanged { .. }
+        | ControlError::BadTemplate { .. }
         | ControlError::Unavailable(_) => Code::COMMAND_FAILED,
     };
     let said = error.to_string();

@@ -19,5 +19,6 @@ mod replicas;
 mod restart;
 mod rig;
 mod templates;
+mod timeline;
 mod topology;
 mod topology_histories;

@@ -10,6 +10,7 @@ mod drain;
 mod error;
 mod events;
 mod explain;
+mod figures;
 mod filter;
 mod grants;
 mod groups;
@@ -27,17 +28,20 @@ mod register;
 mod replicas;
 mod request;
 mod response;
+mod search;
 mod selection;
 mod summary;
 mod targets;
 mod tasks;
 mod templates;
+mod timeline;
 mod tokens;
 mod topology;
 mod users;
 mod view;
 mod watch;
 mod webhooks;
+mod why;
 
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -61,6 +65,9 @@ pub(crate) fn routes() -> OpenApiRouter<HttpState> {
             register::unregister
         ))
         .routes(routes!(logs::logs))
+        .routes(routes!(why::why))
+        .routes(routes!(figures::process))
+        .routes(routes!(figures::states))
         .routes(routes!(operate::operate))
         .routes(routes!(operate::operate_many))
         .routes(routes!(tasks::list))
@@ -78,6 +85,7 @@ pub(crate) fn routes() -> OpenApiRouter<HttpState> {
         ))
         .routes(routes!(templates::bind))
         .routes(routes!(templates::preview))
+        .routes(routes!(templates::variables))
         .routes(routes!(templates::versions::list))
         .routes(routes!(templates::versions::show))
         .routes(routes!(templates::versions::save_draft))
@@ -91,6 +99,7 @@ pub(crate) fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(jobs::cancel))
         .routes(routes!(replicas::list))
         .routes(routes!(processes::names))
+        .routes(routes!(search::search))
         .routes(routes!(hosts::list))
         .routes(routes!(hosts::show))
         .routes(routes!(hosts::set_agent_id))
@@ -115,6 +124,8 @@ pub(crate) fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(watch::watch))
         .routes(routes!(summary::summary))
         .routes(routes!(events::list))
+        .routes(routes!(events::counts))
+        .routes(routes!(timeline::timeline))
         .routes(routes!(webhooks::list, webhooks::create))
         .routes(routes!(webhooks::delete))
         .routes(routes!(webhooks::test))

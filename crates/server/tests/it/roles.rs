@@ -107,12 +107,18 @@ impl Operation {
             | "count_processes"
             | "count_view"
             | "show_tree"
+            | "search"
             | "list_view"
             | "show_process"
             | "list_tasks"
             | "show_task"
             | "watch"
             | "summary"
+            | "timeline"
+            | "count_events"
+            | "why"
+            | "process_figures"
+            | "state_figures"
             | "list_replicas" => Needs::View,
             "operate_proc"
             | "operate_proc_v2"
@@ -125,6 +131,7 @@ impl Operation {
             | "create_job"
             | "flush_process"
             | "preview_template"
+            | "list_variables"
             | "show_config_file"
             | "refresh_business"
             | "create_template"
@@ -189,6 +196,7 @@ impl Operation {
             "list_groups" => path + "?host=10.0.0.2",
             "list_view" => path + "?business=2",
             "count_processes" => path + "?by=state",
+            "search" => path + "?q=gse",
             "count_view" => path + "?business=2&by=status",
             "config_template_list" | "access_overview" => path + "?bk_biz_id=2",
             _ => path,

@@ -12,6 +12,7 @@ pub mod mail;
 pub mod purge;
 pub mod setting;
 pub mod task;
+pub mod timeline;
 pub mod topology;
 pub mod webhook;
 
@@ -63,6 +64,11 @@ macro_rules! conformance_tests {
             purge::later_log_entries_stay,
             purge::a_purge_never_goes_beyond_the_head_nor_back,
             purge::expired_logins_are_purged_and_events_stay,
+            timeline::the_timeline_is_read_newest_first_in_pages,
+            timeline::the_timeline_is_filtered_by_everything_at_once,
+            timeline::the_old_timeline_is_purged,
+            timeline::a_follower_gets_no_timeline,
+            event::events_are_counted_by_time_and_value,
             event::events_are_listed_newest_first_in_pages,
             event::events_are_filtered_by_everything_at_once,
             event::events_are_read_on_in_the_order_of_arrival,

@@ -1,7 +1,7 @@
 //! Stores of earlier versions are brought up to date when they are opened.
 
 use model::change::{Changes, ProcessId, Revision};
-use store::StoreError;
+use store::{StoreError, TimelinePage};
 
 use crate::sample;
 use crate::test_database::TestDatabase;
@@ -62,6 +62,18 @@ async fn check(database: &TestDatabase) {
     let followed = store.changes_since(Revision(7)).await.unwrap();
     assert_eq!(followed, (Revision(8), changes));
     assert_eq!(ids(&store.load().await.unwrap().changes), [1, 2]);
+    // What came later is empty, and works.
+    let page = TimelinePage {
+        limit: 9,
+        ..TimelinePage::default()
+    };
+    assert_eq!(store.timeline(&page).await.unwrap(), []);
+    let row = sample::timeline(1);
+    store
+        .add_timeline(std::slice::from_ref(&row))
+        .await
+        .unwrap();
+    assert_eq!(store.timeline(&page).await.unwrap()[0].row, row);
     store.close().await;
     database.open().await.close().await;
 }

@@ -24,6 +24,7 @@ use model::job::JobStatus;
 use model::operation::{CommandRun, ProcessInspection};
 use model::spec::{Commands, ConfigFile, Identity, Limits, Policy, Probe, Spec, WarnReport};
 use model::status::Exit;
+use model::timeline::{TimelineBody, TimelineKind, TimelineRow};
 use model::topology::BkProcessId;
 use model::webhook::{Webhook, WebhookUrl};
 use model::{
@@ -203,6 +204,20 @@ pub fn ended(task: u32, ordinals: std::ops::Range<u32>, code: Code) -> Changes {
     Changes {
         outcomes: ordinals.map(|o| outcome(task, o, code)).collect(),
         ..Changes::default()
+    }
+}
+
+pub fn timeline(n: u32) -> TimelineRow {
+    TimelineRow {
+        at: moment(n),
+        kind: TimelineKind::Operation,
+        process: Some(NameId(n)),
+        hosts: (0..n).map(HostId).collect(),
+        body: TimelineBody {
+            code: "stop".into(),
+            user: "alice".into(),
+            ..TimelineBody::default()
+        },
     }
 }
 

@@ -138,10 +138,76 @@ fn measure(n_processes: usize) -> anyhow::Result<Vec<(String, String)>> {
         client.gsekit("api/process/process_status", &last)
     })?;
     rows.push(("the last page of everything".to_owned(), millis(time)));
+    counts(&mut client, &mut rows)?;
+    operate(&mut client, &mut rows)?;
     server.kill()?;
     let (_server, ready) = Server::start(&binaries, data.path())?;
     rows.push(("kill -9, start, ready again".to_owned(), seconds(ready)));
     Ok(rows)
+}
+
+/// Facets, of everything and of what a filter leaves, and lists of the native API.
+fn counts(client: &mut Client, rows: &mut Vec<(String, String)>) -> anyhow::Result<()> {
+    let keys =
+        "namespace business env set module name state wanted managed connected cloud version";
+    let facets = keys.split(' ').map(|key| {
+        let path = format!("/api/v1/processes/facets?by={key}");
+        (format!("facet: {key}"), path)
+    });
+    let of_view = "env set module service name status state managed connected cloud";
+    let of_view = of_view.split(' ').map(|key| {
+        let path = format!("/api/v1/processes/view/facets?business={BUSINESS}&by={key}");
+        (format!("facet of the view: {key}"), path)
+    });
+    let lists = [
+        (
+            "facet: state, of one business and environment",
+            "facets?by=state&business=2&env=formal",
+        ),
+        ("facet: name, by words", "facets?by=name&q=proc-3+10.0"),
+        ("processes by words", "?limit=10&q=proc-3+10.0"),
+        ("processes ordered by name", "?limit=10&order=name,-host"),
+    ];
+    let lists = lists.map(|(what, query)| {
+        let slash = if query.starts_with('?') { "" } else { "/" };
+        (what.to_owned(), format!("/api/v1/processes{slash}{query}"))
+    });
+    for (what, path) in facets.chain(of_view).chain(lists) {
+        let mut count = 0;
+        let time = median(ROUNDS, || {
+            let answer: Value = serde_json::from_slice(&client.get(&path)?)?;
+            count = answer["count"].as_u64().context("a count")?;
+            Ok(())
+        })?;
+        let count = thousands(count as f64);
+        rows.push((what, format!("{} of {count}", millis(time))));
+    }
+    Ok(())
+}
+
+/// One operation on what a filter matches: up to 100,000 processes.
+fn operate(client: &mut Client, rows: &mut Vec<(String, String)>) -> anyhow::Result<()> {
+    let filter = json!({"business": BUSINESS, "name": ["proc-3_1"]});
+    let dry_run = json!({"op": "stop", "filter": filter, "dry_run": true}).to_string();
+    let mut count = 0;
+    let time = timed(|| {
+        let plan: Value =
+            serde_json::from_slice(&client.post("/api/v1/operate", dry_run.as_bytes())?)?;
+        count = plan["count"].as_u64().context("a count")?;
+        anyhow::Ok(())
+    })?;
+    let shown = thousands(count as f64);
+    rows.push((
+        "dry run by a filter".to_owned(),
+        format!("{} of {shown}", millis(time)),
+    ));
+    let body = json!({"op": "stop", "filter": filter, "expect_count": count}).to_string();
+    let time = timed(|| client.post("/api/v1/operate", body.as_bytes()))?;
+    rows.push((
+        "operate by a filter, durable".to_owned(),
+        format!("{} of {shown}", seconds(time)),
+    ));
+    Ok(())
 }
 
 fn body(question: Value, page: usize) -> Vec<u8> {

@@ -28,9 +28,6 @@ pub(super) struct ViewArgs {
     pub(super) biz: Option<BusinessRef>,
     #[command(flatten)]
     selection: SelectionArgs,
-    /// Only those with this in the host's address or in the name of its cloud area; all must be found
-    #[arg(long, value_name = "TEXT", requires = "biz")]
-    search: Vec<String>,
     /// Which page of --limit rows (100), from 1
     #[arg(long, value_name = "N", requires = "biz", value_parser = clap::value_parser!(u32).range(1..))]
     page: Option<u32>,
@@ -72,10 +69,11 @@ fn path(args: &Args, biz: u32) -> Result<Path, Failure> {
         .list("state", &args.state)
         .maybe("restart_needed", args.pending.then_some(true))
         .maybe("managed", args.managed)
+        .maybe("connected", args.connected)
         .maybe("ip", args.host.map(|host| host.ip))
         .maybe("cloud", args.host.map(|host| host.cloud))
         .maybe("order", args.order.as_ref());
-    for term in &view.search {
+    for term in &args.search {
         path = path.query("search", term);
     }
     Ok(path)

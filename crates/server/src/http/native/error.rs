@@ -40,7 +40,7 @@ macro_rules! error_codes {
 }
 
 error_codes! {
-    Invalid = "invalid", BAD_REQUEST: "the request is invalid; `field` names the field, `character` the place in an expression";
+    Invalid = "invalid", BAD_REQUEST: "the request is invalid; `field` names the field, `character` the place in an expression, `line` that in a template";
     Unauthenticated = "unauthenticated", UNAUTHORIZED: "no credentials, or wrong ones";
     Forbidden = "forbidden", FORBIDDEN: "the app or the user lacks the role, or a page of another origin sent the request";
     NotFound = "not_found", NOT_FOUND: "there is nothing of that name, or no such path";
@@ -66,6 +66,7 @@ pub(crate) struct ApiError {
     message: String,
     missing_role: Option<Box<MissingRoleDetail>>,
     count: Option<u64>,
+    line: Option<u32>,
     retry_after_secs: Option<u64>,
 }
 
@@ -78,6 +79,7 @@ impl ApiError {
             message: message.into(),
             missing_role: None,
             count: None,
+            line: None,
             retry_after_secs: None,
         }
     }
@@ -203,6 +205,11 @@ impl From<ControlError> for ApiError {
             ControlError::Conflict(_) | ControlError::HostInUse(_) => {
                 Self::new(ErrorCode::Conflict, message)
             }
+            ControlError::BadTemplate { line, .. } => Self {
+                field: Some("template".to_owned()),
+                line,
+                ..Self::new(ErrorCode::Invalid, message)
+            },
             ControlError::CountChanged { count, .. } => Self {
                 field: Some("expect_count".to_owned()),
                 count: Some(count),
@@ -256,6 +263,7 @@ impl IntoResponse for ApiError {
                 message: self.message,
                 missing_role: self.missing_role.map(|missing| *missing),
                 count: self.count,
+                line: self.line,
             },
         };
         let mut response = (self.code.status(), Json(body)).into_response();

@@ -4,19 +4,20 @@ use api::{AgentIdBody, HostPage, HostRow, Results};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use control::{HostSelector, TargetHost};
-use fleet::{HostView, Link};
+use control::{HostSelector, HostStates, TargetHost};
+use fleet::{HostFilter, HostKey, HostOrder, HostView, Link};
 use model::{AgentId, Host, Invalid, UnixMillis};
 
 use super::ApiError;
 use super::caller::Authenticated;
+use super::filter::{parse_id, words};
 use super::refusals::Refusals;
 use super::register::results;
 use super::request::{JsonBody, PathParams, QueryParams};
 use super::response::{fit, ok};
 use crate::http::HttpState;
 
-fn row(view: HostView<'_>) -> HostRow<'_> {
+fn row(view: HostView<'_>, states: HostStates) -> HostRow<'_> {
     let since = match view.link {
         Link::Never => UnixMillis::NEVER,
         Link::Up { since } | Link::Down { since } => since,
@@ -35,30 +36,69 @@ fn row(view: HostView<'_>) -> HostRow<'_> {
         cores: info.map(|info| info.cores),
         memory_kib: info.map(|info| info.memory_kib),
         processes: view.n_processes,
+        states: states
+            .into_iter()
+            .map(|(state, count)| (state.as_str().into(), count))
+            .collect(),
     }
 }
 
-/// Lists hosts.
+fn parse_order(text: &str) -> Result<HostOrder, Invalid> {
+    let (name, descending) = match text.strip_prefix('-') {
+        Some(name) => (name, true),
+        None => (text, false),
+    };
+    let key = match name {
+        "host" => HostKey::Host,
+        "hostname" => HostKey::Hostname,
+        "version" => HostKey::Version,
+        "since" => HostKey::Since,
+        "processes" => HostKey::Processes,
+        other => {
+            let rule = format!(
+                "must be some of host, hostname, version, since and processes, not {other:?}"
+            );
+            return Err(Invalid::new("order", rule));
+        }
+    };
+    Ok(HostOrder { key, descending })
+}
+
+/// Lists hosts, with the exact number of all that match.
 #[utoipa::path(get, path = "/api/v1/hosts", operation_id = "list_hosts", tag = "hosts", params(
+    ("q" = Option<String>, Query, description = "Words, separated by blanks; each must be part of the address, the hostname or the \
+        agent's id. Upper and lower case are the same"),
     ("connected" = Option<bool>, Query, description = "Whether its agent is connected"),
+    ("version" = Option<String>, Query, description = "Versions of agents, repeated or separated by commas"),
+    ("cloud" = Option<String>, Query, description = "Ids of cloud areas, repeated or separated by commas"),
+    ("order" = Option<String>, Query, description = "Some of host, hostname, version, since and processes, each with - before it \
+        for descending; by id if not given"),
     ("start" = Option<u64>, Query, description = "The first row, from 0"),
     ("limit" = Option<u64>, Query, description = "1 to 1000, 100 if not given"),
 ), responses((status = 200, description = "A page of hosts", body = HostPage), Refusals))]
 pub(crate) async fn list(
     State(http): State<HttpState>,
-    Authenticated(_caller): Authenticated,
+    Authenticated(caller): Authenticated,
     params: QueryParams,
 ) -> Result<Response, ApiError> {
-    let (start, limit) = params.page()?;
-    let connected = params.flag("connected")?;
+    let page = params.page()?;
+    let filter = HostFilter {
+        connected: params.flag("connected")?,
+        versions: params.list("version", |text| Ok(text.to_owned()))?,
+        clouds: params.list("cloud", parse_id)?,
+        words: words(&params, "q")?,
+    };
+    let order = params.list("order", parse_order)?.unwrap_or_default();
     let registry = http.control.registry();
-    Ok(registry.hosts(connected, start, limit, |count, hosts| {
-        ok(&HostPage {
-            count,
-            start,
-            hosts: fit(hosts.map(row)),
-        })
-    }))
+    Ok(
+        registry.hosts(&caller, &filter, &order, page, |count, hosts| {
+            ok(&HostPage {
+                count,
+                start: page.0,
+                hosts: fit(hosts.map(|(view, states)| row(view, states))),
+            })
+        }),
+    )
 }
 
 /// Shows one host.
@@ -67,15 +107,12 @@ pub(crate) async fn list(
     responses((status = 200, description = "The host", body = HostRow), Refusals))]
 pub(crate) async fn show(
     State(http): State<HttpState>,
-    Authenticated(_caller): Authenticated,
+    Authenticated(caller): Authenticated,
     PathParams(host): PathParams<String>,
 ) -> Result<Response, ApiError> {
     let host: Host = host.parse()?;
     let registry = http.control.registry();
-    registry.find_hosts(|hosts| match hosts.find(&HostSelector::Host(host)) {
-        Some(view) => Ok(ok(&row(view))),
-        None => Err(ApiError::not_found(format!("host {host} is not known"))),
-    })
+    Ok(registry.host(&caller, &host, |view, states| ok(&row(view, states)))?)
 }
 
 /// Gives a host the id that GSE 2.0 callers will name it by.

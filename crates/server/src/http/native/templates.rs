@@ -3,7 +3,9 @@
 pub(crate) mod files;
 pub(crate) mod versions;
 
-use api::{Bindings, Preview, PreviewBody, TemplateBody, TemplateList, TemplateShown};
+use api::{
+    Bindings, Preview, PreviewBody, TemplateBody, TemplateList, TemplateShown, VariableList,
+};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -15,7 +17,7 @@ use model::topology::{BkProcessId, BusinessId};
 use super::ApiError;
 use super::caller::Authenticated;
 use super::refusals::Refusals;
-use super::request::{JsonBody, PathParams};
+use super::request::{JsonBody, PathParams, QueryParams};
 use super::response::{json, ok};
 use crate::http::HttpState;
 
@@ -220,6 +222,27 @@ pub(crate) async fn preview(
         )
         .await?;
     Ok(ok(&Preview { content }))
+}
+
+/// Lists the variables that templates of an instance may use.
+#[utoipa::path(get, path = "/api/v1/businesses/{id}/processes/{process}/variables", operation_id = "list_variables",
+    tag = "templates", params(
+        ("id" = u32, Path), ("process" = u32, Path),
+        ("inst" = Option<u32>, Query, description = "The number of the instance on its host, 1 if not given"),
+    ),
+    responses((status = 200, description = "The variables", body = VariableList), Refusals))]
+pub(crate) async fn variables(
+    State(http): State<HttpState>,
+    Authenticated(caller): Authenticated,
+    PathParams((id, process)): PathParams<(u32, u32)>,
+    params: QueryParams,
+) -> Result<Response, ApiError> {
+    let local_inst_id = params.number("inst", 1..=u64::from(u32::MAX))?;
+    let local_inst_id = local_inst_id.unwrap_or(1) as u32;
+    let (business, process) = (BusinessId(id), BkProcessId(process));
+    let templates = http.control.templates();
+    let variables = templates.variables(&caller, business, process, local_inst_id)?;
+    Ok(ok(&VariableList { variables }))
 }
 
 #[cfg(test)]

@@ -192,3 +192,38 @@ async fn errors_in_a_template_name_their_field() {
         .await;
     assert_eq!(status, 400, "{answer}");
 }
+
+#[tokio::test]
+async fn an_author_sees_the_variables_of_an_instance_and_the_line_of_an_error() {
+    let business = Business::new().await;
+    let rig = &business.rig;
+    let path = "/businesses/2/processes/47/variables";
+    let (status, answer) = rig.native("GET", path, Value::Null).await;
+    assert_eq!(status, 200, "{answer}");
+    let variables = &answer["variables"];
+    assert_eq!(variables["bk_process_id"], 47);
+    assert_eq!(variables["bk_host_innerip"], "10.0.0.2");
+    let text = "${bk_host_innerip} ${bk_set_name}";
+    let preview = json!({"text": text, "process": 47});
+    let (_, answer) = rig.native("POST", "/businesses/2/preview", preview).await;
+    let set = variables["bk_set_name"].as_str().unwrap();
+    assert_eq!(answer["content"], format!("10.0.0.2 {set}"));
+    for (path, status) in [
+        ("/businesses/2/processes/9/variables", 404),
+        ("/businesses/3/processes/47/variables", 404),
+        ("/businesses/2/processes/47/variables?inst=0", 400),
+    ] {
+        assert_eq!(
+            rig.native("GET", path, Value::Null).await.0,
+            status,
+            "{path}"
+        );
+    }
+    for (text, line) in [("one\ntwo ${nothing}\n", 2), ("% if x:\n", 1)] {
+        let preview = json!({"text": text, "process": 47});
+        let (status, answer) = rig.native("POST", "/businesses/2/preview", preview).await;
+        let error = &answer["error"];
+        assert_eq!((status, &error["field"]), (400, &json!("template")));
+        assert_eq!(error["line"], json!(line), "{error}");
+    }
+}
