@@ -428,7 +428,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists hosts. */
+        /** Lists hosts, with the exact number of all that match. */
         get: operations["list_hosts"];
         put?: never;
         post?: never;
@@ -797,6 +797,23 @@ export interface paths {
         };
         /** Lists the replicas as the one that answers sees them. */
         get: operations["list_replicas"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Finds processes, namespaces, hosts, businesses and config templates by words. */
+        get: operations["search"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1438,6 +1455,23 @@ export interface components {
             program: string;
             user: string;
         };
+        FoundBusiness: {
+            /** Format: int32 */
+            id: number;
+            name: string;
+        };
+        FoundHost: {
+            /** @description `cloud:ip` */
+            host: string;
+            hostname?: string | null;
+        };
+        FoundTemplate: {
+            /** Format: int32 */
+            business: number;
+            /** Format: int32 */
+            id: number;
+            name: string;
+        };
         /** @description Names neither namespaces nor businesses: everything. */
         GrantBody: {
             businesses?: number[] | null;
@@ -1555,6 +1589,10 @@ export interface components {
              * @description Since when it is connected, or gone; 0 if it never was.
              */
             since: number;
+            /** @description How many of those that the caller may see are in each state; states without one are left out. */
+            states: {
+                [key: string]: number;
+            };
             version?: string | null;
         };
         HostsBody: {
@@ -2149,6 +2187,15 @@ export interface components {
             names?: string[] | null;
             services?: number[] | null;
             sets?: number[] | null;
+        };
+        /** @description What holds all words of a search, the first of each kind. */
+        SearchResult: {
+            businesses: components["schemas"]["FoundBusiness"][];
+            hosts: components["schemas"]["FoundHost"][];
+            namespaces: string[];
+            /** @description `namespace/name`, each once for all its hosts. */
+            processes: string[];
+            templates: components["schemas"]["FoundTemplate"][];
         };
         /** @description How to run a process. Limits of 0 or none mean no limit. Numbers may come as text. */
         Spec: {
@@ -7312,8 +7359,16 @@ export interface operations {
     list_hosts: {
         parameters: {
             query?: {
+                /** @description Words, separated by blanks; each must be part of the address, the hostname or the agent's id. Upper and lower case are the same */
+                q?: string;
                 /** @description Whether its agent is connected */
                 connected?: boolean;
+                /** @description Versions of agents, repeated or separated by commas */
+                version?: string;
+                /** @description Ids of cloud areas, repeated or separated by commas */
+                cloud?: string;
+                /** @description Some of host, hostname, version, since and processes, each with - before it for descending; by id if not given */
+                order?: string;
                 /** @description The first row, from 0 */
                 start?: number;
                 /** @description 1 to 1000, 100 if not given */
@@ -11104,6 +11159,141 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ReplicaList"];
+                };
+            };
+            /** @description The request breaks a rule; `field` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The credentials are missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The caller may not do this, or a page of another origin asks with a cookie. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description What was named does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The path does not take this method. */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The body is not `application/json`. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The app asks faster than it may; `Retry-After` says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The server failed; its log says why. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description Trying again later may help; nothing was changed. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+        };
+    };
+    search: {
+        parameters: {
+            query: {
+                /** @description Words, separated by blanks, that must all be part of a name or an address. Upper and lower case are the same */
+                q: string;
+                /** @description How many of each kind, 1 to 100, 10 if not given */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The first of each kind */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SearchResult"];
                 };
             };
             /** @description The request breaks a rule; `field` says where. */

@@ -38,7 +38,7 @@ export interface ProcessPage {
 
 export type ProcessDetail = Omit<Schemas['ProcessDetail'], 'processes'> & { processes: Process[] };
 
-export type Host = Schemas['HostRow'] & { states?: Record<string, number> };
+export type Host = Schemas['HostRow'];
 
 export interface HostPage {
   count: number;
@@ -155,10 +155,4 @@ export interface Figures {
   fd: (number | null)[];
 }
 
-export interface Found {
-  processes: string[];
-  namespaces: string[];
-  hosts: { host: string; hostname: string | null }[];
-  businesses: { id: number; name: string }[];
-  templates: { business: number; id: number; name: string }[];
-}
+export type Found = Schemas['SearchResult'];
