@@ -1,6 +1,6 @@
 // Log in, be refused, go to the page that was asked for, log out; the login opens over a page when the session has ended.
 import assert from 'node:assert/strict';
-import { axeClean, expectMessage, flow, go, logIn, openPage, password, step, user } from './harness.mjs';
+import { api, axeClean, expectMessage, flow, go, logIn, openPage, password, step, user } from './harness.mjs';
 
 await flow(async browser => {
   const page = await openPage(browser);
@@ -56,5 +56,19 @@ await flow(async browser => {
     const other = await openPage(browser);
     await logIn(other, '/ui/login?next=https%3A%2F%2Fexample.invalid%2Fui%2F');
     assert.equal(new URL(other.url()).pathname, '/ui/');
+  });
+
+  await step('a one-time link logs in, once, and does not stay in the address', async () => {
+    const admin = await openPage(browser);
+    await logIn(admin);
+    const { path } = await api(admin, 'POST', '/login/code', { user });
+    const first = await openPage(browser);
+    await go(first, path);
+    await first.waitForSelector('.shell');
+    assert.doesNotMatch(first.url(), /code=/);
+    const second = await openPage(browser);
+    await go(second, path);
+    await second.waitForSelector('[role=alert]');
+    await second.waitForSelector('input[name=password]');
   });
 });
