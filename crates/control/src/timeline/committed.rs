@@ -11,6 +11,9 @@ use model::{FullName, Op, TaskId, UnixMillis};
 /// Registrations of a commit, by process and what was done.
 type Registrations = BTreeMap<(NameId, &'static str), BTreeSet<HostId>>;
 
+/// Operations of a commit, by task, process and operation, with the job that they belong to.
+type Operated = BTreeMap<(TaskId, NameId, &'static str), (BTreeSet<HostId>, Option<u32>)>;
+
 /// One row for each process and what was done to it, whatever the number of hosts.
 pub(crate) fn rows_of(fleet: &Fleet, changes: &Changes, at: UnixMillis) -> Vec<TimelineRow> {
     let mut rows = operations(fleet, changes, at);
@@ -35,8 +38,7 @@ fn operations(fleet: &Fleet, changes: &Changes, at: UnixMillis) -> Vec<TimelineR
     let jobs: HashMap<_, u32> = (changes.job_tasks.iter())
         .filter_map(|row| Some((row.op?, row.job.0)))
         .collect();
-    let mut operated: BTreeMap<(TaskId, NameId, &str), (BTreeSet<HostId>, Option<u32>)> =
-        BTreeMap::new();
+    let mut operated = Operated::new();
     let mut last: Option<(&TargetRow, NameId)> = None;
     for target in &changes.targets {
         let (Some(host), false) = (target.host, target.op == Op::Query) else {

@@ -18,7 +18,7 @@ fn nth(n: u32) -> TimelineRow {
             code: format!("row {n}"),
             params: [("key".to_owned(), n.to_string())].into(),
             user: "alice".into(),
-            task: (n % 2 == 0).then(|| format!("task {n}")),
+            task: n.is_multiple_of(2).then(|| format!("task {n}")),
             job: (n % 2 == 1).then_some(n),
             ..TimelineBody::default()
         },
