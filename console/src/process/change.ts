@@ -21,6 +21,7 @@ export function applyStatus(row: Process, change: StatusChange): Process {
     mem: change.mem ?? row.mem,
     // Agents that report are there.
     connected: change.state === 'unknown' ? row.connected : true,
+    reason: change.state === row.state ? row.reason : null,
     // The reasons of the row were those of its old state.
     blocked: withoutHints(row.blocked),
   };

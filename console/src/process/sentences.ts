@@ -2,7 +2,7 @@
  * Sentences about a process in the language of the console. The API sends each as a code with parameters and as an English
  * text. English shows the text; other languages are made from the code, and show the text where the code is not known here.
  */
-import type { TimelineEntry, Why } from '../api/types';
+import type { Process, TimelineEntry, Why } from '../api/types';
 import { opWord } from '../i18n/common';
 import { duration } from '../i18n/format';
 import { language } from '../i18n/i18n';
@@ -16,6 +16,12 @@ export function whyText(why: Pick<Why, 'code' | 'params' | 'text'>, message: str
   if (head === null) return why.text;
   const detail = message || exitInChinese(why.params);
   return detail ? `${head}：${detail}` : `${head}。`;
+}
+
+/** The message of a row, as the list shows it. */
+export function rowText(row: Pick<Process, 'message' | 'reason'>): string {
+  if (language.value !== 'zh' || !row.reason) return row.message;
+  return whyText({ ...row.reason, text: row.message }, row.message);
 }
 
 function chineseReason(code: string, params: Params): string | null {

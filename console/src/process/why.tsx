@@ -72,7 +72,7 @@ export function LastOutput({ process, host, row, lines = 20 }: WhyProps & { line
   );
 }
 
-const KIND_ICONS: Record<TimelineEntry['kind'], IconName> = {
+const KIND_ICONS: Record<string, IconName> = {
   event: 'events',
   operation: 'operations',
   agent: 'hosts',
@@ -110,7 +110,7 @@ export function TimelineList({ process, host, limit = 50 }: { process?: string; 
       <ol class="timeline">
         {entries.map(entry => (
           <li key={entry.id} class={`timeline-entry timeline-${entry.kind}`}>
-            <span class="timeline-icon" title={t().kinds[entry.kind]}>
+            <span class="timeline-icon" title={(t().kinds as Record<string, string>)[entry.kind] ?? entry.kind}>
               <Icon name={KIND_ICONS[entry.kind] ?? 'info'} size={13} />
             </span>
             <div class="grow">
