@@ -8,8 +8,9 @@ import { useData } from '../api/use-data';
 import { Button } from '../components/button';
 import { Icon, type IconName } from '../components/icon';
 import { toneOf } from '../components/state-badge';
-import { ErrorBox, Loaded, Skeleton } from '../components/states';
+import { ErrorBox, errorText, Loaded, Skeleton } from '../components/states';
 import { Ago, Since } from '../components/time';
+import { reasonWord } from '../i18n/common';
 import { useLive } from '../live/live';
 import { plainMessage } from '../logs/ansi';
 import { AnsiLines } from '../logs/ansi-lines';
@@ -49,9 +50,8 @@ export function WhySentence({ process, host, row }: WhyProps) {
 
 /** The end of what the run wrote: of the one that died, where it did. */
 export function LastOutput({ process, host, row, lines = 20 }: WhyProps & { lines?: number }) {
-  const answer = useData(`output ${process} ${host} ${row.state} ${row.restarts} ${lines}`, signal =>
-    get<string>(`/processes/${process}/logs`, { host, tail: lines }, signal),
-  );
+  const key = row.connected ? `output ${process} ${host} ${row.state} ${row.restarts} ${lines}` : null;
+  const answer = useData(key, signal => get<string>(`/processes/${process}/logs`, { host, tail: lines }, signal));
   const ended = row.state === 'failed' || row.state === 'backoff' || row.state === 'stopped';
   return (
     <section class="stack-tight">
@@ -59,15 +59,21 @@ export function LastOutput({ process, host, row, lines = 20 }: WhyProps & { line
         <h2 class="minor grow">{ended ? t().lastOutputEnded : t().lastOutput}</h2>
         <a href={paths.instance(process, host, { tab: 'logs' })}>{t().allLogs}</a>
       </div>
-      <Loaded {...answer}>
-        {text =>
-          text.trim() === '' ? (
-            <p class="muted">{t().noOutput}</p>
-          ) : (
-            <AnsiLines lines={text.replace(/\n$/, '').split('\n')} />
-          )
-        }
-      </Loaded>
+      {!row.connected ? (
+        <p class="muted">{reasonWord('agent_away')}</p>
+      ) : answer.error instanceof ApiError && answer.error.missingRole ? (
+        <p class="muted">{errorText(answer.error)}</p>
+      ) : (
+        <Loaded {...answer}>
+          {text =>
+            text.trim() === '' ? (
+              <p class="muted">{t().noOutput}</p>
+            ) : (
+              <AnsiLines lines={text.replace(/\n$/, '').split('\n')} />
+            )
+          }
+        </Loaded>
+      )}
     </section>
   );
 }
