@@ -25,14 +25,23 @@ export const expectMessage = pattern => expected.push(pattern);
 
 const messages = [];
 
-/** Runs the steps of a flow in one browser. */
-export async function flow(run) {
+/** Runs the steps of a flow in one browser; with `sample`, while there is at least one process, sample/one. */
+export async function flow(run, { sample = false } = {}) {
   const browser = await chromium.launch({
     executablePath: process.env.MUSTER_CHROMIUM ?? '/usr/bin/chromium',
     args: process.getuid?.() === 0 ? ['--no-sandbox'] : [],
   });
   try {
-    await run(browser);
+    if (sample) {
+      const page = await openPage(browser);
+      await logIn(page);
+      const hosts = await connectedHosts(page, 1);
+      await withProcess(page, 'sample/one', hosts, specOf('sample', 'while true; do sleep 1; done'), {}, async () => {
+        const { task_id: task } = await api(page, 'POST', '/processes/sample/one/operate', { op: 'start', hosts });
+        await api(page, 'GET', `/tasks/${encodeURIComponent(task)}?wait=30s`);
+        await run(browser);
+      });
+    } else await run(browser);
     const unexpected = messages.filter(message => !expected.some(pattern => pattern.test(message)));
     assert.deepEqual(unexpected, [], 'the browser reports errors');
   } catch (error) {

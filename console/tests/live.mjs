@@ -51,5 +51,32 @@ await flow(async browser => {
       assert.equal(await page.locator('.table-row a').count(), 1);
     });
   });
-  expectMessage(/ERR_|Failed to load/);
+
+  await step('without SharedWorker each tab has its own stream', async () => {
+    const other = await openPage(browser);
+    await other.addInitScript(() => {
+      delete globalThis.SharedWorker;
+    });
+    await logIn(other, '/ui/');
+    await other.waitForSelector('.live-on');
+    await other.context().close();
+  });
+
+  await step('a server that does not answer is named, and the page recovers by itself', async () => {
+    const other = await openPage(browser);
+    await other.addInitScript(() => {
+      delete globalThis.SharedWorker;
+    });
+    expectMessage(/ERR_|Failed to load|NetworkError|network/i);
+    await logIn(other, '/ui/processes');
+    await other.waitForSelector('.live-on');
+    await other.context().setOffline(true);
+    await other.route('**/api/v1/watch**', route => route.abort());
+    await other.evaluate(() => dispatchEvent(new Event('online')));
+    await other.waitForSelector('.live-bar');
+    await other.unroute('**/api/v1/watch**');
+    await other.context().setOffline(false);
+    await other.waitForSelector('.live-on');
+    await other.waitForSelector('.live-bar', { state: 'detached' });
+  });
 });

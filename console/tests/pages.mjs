@@ -24,27 +24,30 @@ const VIEWS = [
   { language: 'zh', theme: 'light', width: 390, height: 800 },
 ];
 
-await flow(async browser => {
-  for (const view of VIEWS) {
-    const page = await openPage(browser, view);
-    await logIn(page, '/ui/processes');
-    const first = await page.evaluate(async () => {
-      const get = path => fetch(`/api/v1${path}`).then(answer => answer.json());
-      const row = (await get('/processes?limit=1')).processes[0];
-      const task = (await get('/tasks?limit=1')).tasks[0];
-      return { process: `${row.namespace}/${row.name}`, host: row.host, task: task?.id };
-    });
-    for (const [name, address, ready] of PAGES) {
-      const path = address.replace(/\{(\w+)\}/g, (_, key) => first[key] ?? '');
-      if (address.includes('{task}') && !first.task) continue;
-      await step(`${name} (${view.language}, ${view.theme}, ${view.width})`, async () => {
-        await go(page, path);
-        await page.waitForSelector(ready);
-        await page.waitForFunction(() => !document.querySelector('[aria-busy=true], .skeleton, .skeleton-wait'));
-        await axeClean(page, name);
-        await fitsWidth(page, name);
+await flow(
+  async browser => {
+    for (const view of VIEWS) {
+      const page = await openPage(browser, view);
+      await logIn(page, '/ui/processes');
+      const first = await page.evaluate(async () => {
+        const get = path => fetch(`/api/v1${path}`).then(answer => answer.json());
+        const row = (await get('/processes?limit=1')).processes[0];
+        const task = (await get('/tasks?limit=1')).tasks[0];
+        return { process: `${row.namespace}/${row.name}`, host: row.host, task: task?.id };
       });
+      for (const [name, address, ready] of PAGES) {
+        const path = address.replace(/\{(\w+)\}/g, (_, key) => first[key] ?? '');
+        if (address.includes('{task}') && !first.task) continue;
+        await step(`${name} (${view.language}, ${view.theme}, ${view.width})`, async () => {
+          await go(page, path);
+          await page.waitForSelector(ready);
+          await page.waitForFunction(() => !document.querySelector('[aria-busy=true], .skeleton, .skeleton-wait'));
+          await axeClean(page, name);
+          await fitsWidth(page, name);
+        });
+      }
+      await page.context().close();
     }
-    await page.context().close();
-  }
-});
+  },
+  { sample: true },
+);

@@ -156,6 +156,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/businesses/{id}/processes/{process}/variables": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the variables that templates of an instance may use. */
+        get: operations["list_variables"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/businesses/{id}/refresh": {
         parameters: {
             query?: never;
@@ -386,6 +403,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/events/counts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Counts events by time, and by kind, process or host: only the values with most events. */
+        get: operations["count_events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/expression/explain": {
         parameters: {
             query?: never;
@@ -397,6 +431,23 @@ export interface paths {
         put?: never;
         /** Explains an expression: each part in words, how many processes it leaves, and the first that are selected. */
         post: operations["explain_expression"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/figures/states": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows how many processes were in each state over the last day, of what the caller may see. */
+        get: operations["state_figures"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -428,7 +479,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists hosts. */
+        /** Lists hosts, with the exact number of all that match. */
         get: operations["list_hosts"];
         put?: never;
         post?: never;
@@ -754,6 +805,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/processes/{namespace}/{name}/figures": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Shows cpu, memory and descriptors of a process over the last hour. Its agent keeps them, so it must be connected; they begin
+         *     anew when the agent does.
+         */
+        get: operations["process_figures"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/processes/{namespace}/{name}/logs": {
         parameters: {
             query?: never;
@@ -788,6 +859,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/processes/{namespace}/{name}/why": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Says why a process on a host is as it is: since when, what was tried, who stopped it, and the last output of the run that
+         *     ended.
+         */
+        get: operations["why"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/replicas": {
         parameters: {
             query?: never;
@@ -797,6 +888,40 @@ export interface paths {
         };
         /** Lists the replicas as the one that answers sees them. */
         get: operations["list_replicas"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Finds processes, namespaces, hosts, businesses and config templates by words. */
+        get: operations["search"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/summary": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Counts processes by state, and what needs attention, of what the caller may see. */
+        get: operations["summary"];
         put?: never;
         post?: never;
         delete?: never;
@@ -831,6 +956,26 @@ export interface paths {
         };
         /** Shows a task; with `wait` once it has ended, or when that time is over. */
         get: operations["show_task"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/timeline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists what happened, the newest first: events, operations and who asked for them, agents that came and went, specs, config
+         *     files, health. Kept for 30 days.
+         */
+        get: operations["timeline"];
         put?: never;
         post?: never;
         delete?: never;
@@ -934,7 +1079,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Streams what happens. A watcher that is too slow misses some and is sent a `lagged` event. */
+        /**
+         * Streams what happens. A watcher that is too slow misses some and is sent a `lagged` event.
+         * @description Each event has an id. A watcher that connects again with the last one, in the header `Last-Event-ID` or in `since`, gets
+         *     what happened in between. Where that is not known any more, or another replica answers, `lagged` with `missed: null`
+         *     comes first: read again what you show.
+         */
         get: operations["watch"];
         put?: never;
         post?: never;
@@ -1320,9 +1470,34 @@ export interface components {
             count?: number | null;
             /** @description The field that breaks a rule, where one does. */
             field?: string | null;
+            /**
+             * Format: int32
+             * @description In a template, the line that is wrong, counted from 1.
+             */
+            line?: number | null;
             /** @description What is wrong, in words. */
             message: string;
             missing_role?: components["schemas"]["MissingRoleDetail"] | null;
+        };
+        /** @description The events of one bucket of time. */
+        EventBucket: {
+            /**
+             * Format: int64
+             * @description Its begin.
+             */
+            at: number;
+            counts: {
+                [key: string]: number;
+            };
+        };
+        /** @description How many events happened, by time. */
+        EventCounts: {
+            /** Format: int64 */
+            bucket_secs: number;
+            /** @description Buckets with events, by time. */
+            buckets: components["schemas"]["EventBucket"][];
+            /** @description The values with most events, which are also those of the buckets. */
+            top: components["schemas"]["ValueCount"][];
         };
         EventList: {
             events: components["schemas"]["EventRow"][];
@@ -1428,6 +1603,43 @@ export interface components {
             /** Format: int32 */
             version: number;
         };
+        /** @description The fleet in a few numbers. */
+        FleetSummary: {
+            agents_up: number;
+            /**
+             * Format: int64
+             * @description With a config file that differs from what was released.
+             */
+            config_drift: number;
+            /**
+             * Format: int64
+             * @description In state failed: the agent does not start them any more.
+             */
+            gave_up: number;
+            /** @description All hosts, whatever namespaces are asked for. */
+            hosts: number;
+            jobs_running: number;
+            /** Format: int64 */
+            processes: number;
+            /**
+             * Format: int64
+             * @description Their run began with an older spec.
+             */
+            restart_needed: number;
+            /** @description How many are in each state; every state is there. */
+            states: {
+                [key: string]: number;
+            };
+            /** @description Tasks that have not ended, of which the caller may see every process. */
+            tasks_running: number;
+            /** Format: int64 */
+            unhealthy: number;
+            /**
+             * Format: int64
+             * @description Wanted running, and in backoff, failed, stopped or unknown, although the agent is connected.
+             */
+            wanted_down: number;
+        };
         ForeignView: {
             /** Format: int32 */
             pid: number;
@@ -1437,6 +1649,23 @@ export interface components {
             /** @description Who is there instead. */
             program: string;
             user: string;
+        };
+        FoundBusiness: {
+            /** Format: int32 */
+            id: number;
+            name: string;
+        };
+        FoundHost: {
+            /** @description `cloud:ip` */
+            host: string;
+            hostname?: string | null;
+        };
+        FoundTemplate: {
+            /** Format: int32 */
+            business: number;
+            /** Format: int32 */
+            id: number;
+            name: string;
         };
         /** @description Names neither namespaces nor businesses: everything. */
         GrantBody: {
@@ -1555,6 +1784,10 @@ export interface components {
              * @description Since when it is connected, or gone; 0 if it never was.
              */
             since: number;
+            /** @description How many of those that the caller may see are in each state; states without one are left out. */
+            states: {
+                [key: string]: number;
+            };
             version?: string | null;
         };
         HostsBody: {
@@ -1975,6 +2208,26 @@ export interface components {
             user?: string;
             work_path?: string;
         };
+        /** @description What a process used in the last hour. The oldest first; null where it did not run. */
+        ProcessFigures: {
+            /** @description Percent of the whole machine. */
+            cpu: (number | null)[];
+            /** @description Open descriptors. */
+            fd: (number | null)[];
+            /** @description `cloud:ip` */
+            host: string;
+            mem: (number | null)[];
+            /**
+             * Format: int64
+             * @description How far apart two figures are.
+             */
+            step_secs: number;
+            /**
+             * Format: int64
+             * @description The time of the last figure.
+             */
+            until: number;
+        };
         /** @description A pool that processes of one namespace share on one host; over its limit one of them is killed. */
         ProcessGroup: {
             id: string | number;
@@ -2066,6 +2319,7 @@ export interface components {
              * @description Null when there is none.
              */
             pid?: number | null;
+            reason?: components["schemas"]["ReasonView"] | null;
             /**
              * Format: int64
              * @description Times are milliseconds since 1970, 0 for never.
@@ -2090,6 +2344,15 @@ export interface components {
             version: string;
             /** @description The last known state while the agent is away, else null. */
             was?: string | null;
+        };
+        /** @description A reason as a code with parameters. */
+        ReasonView: {
+            /** @description `unhealthy`, `backoff`, `gave_up`, `down` (wanted, and does not run), `not_reported`, `agent_away` or `no_agent`. */
+            code: string;
+            /** @description As the code needs: `since`, `tried`, `exit`, `check`. */
+            params: {
+                [key: string]: string;
+            };
         };
         RegisterBody: {
             hosts: components["schemas"]["HostRef"][];
@@ -2149,6 +2412,15 @@ export interface components {
             names?: string[] | null;
             services?: number[] | null;
             sets?: number[] | null;
+        };
+        /** @description What holds all words of a search, the first of each kind. */
+        SearchResult: {
+            businesses: components["schemas"]["FoundBusiness"][];
+            hosts: components["schemas"]["FoundHost"][];
+            namespaces: string[];
+            /** @description `namespace/name`, each once for all its hosts. */
+            processes: string[];
+            templates: components["schemas"]["FoundTemplate"][];
         };
         /** @description How to run a process. Limits of 0 or none mean no limit. Numbers may come as text. */
         Spec: {
@@ -2242,6 +2514,19 @@ export interface components {
             warn_report_policy?: {
                 report_id?: number | string | null;
             };
+        };
+        /** @description How many processes were in each state. The oldest first; null where no server ran. */
+        StateFigures: {
+            states: {
+                [key: string]: (number | null)[];
+            };
+            /** Format: int64 */
+            step_secs: number;
+            /**
+             * Format: int64
+             * @description The time of the last figure.
+             */
+            until: number;
         };
         /** @description How one target fared. */
         TargetResult: {
@@ -2388,6 +2673,43 @@ export interface components {
             updated_by: string;
             versions: number;
         };
+        TimelineList: {
+            entries: components["schemas"]["TimelineRow"][];
+            /** @description `before` of the next page; null at the end. */
+            next?: string | null;
+        };
+        /** @description One thing that happened. */
+        TimelineRow: {
+            app: string;
+            /** Format: int64 */
+            at: number;
+            /**
+             * @description The kind of an event; `start`, `stop` and so on; `agent_connected`, `agent_away`; `registered`, `updated`,
+             *     `unregistered`; `released`, `config_drift`; `process_unhealthy`.
+             */
+            code: string;
+            /** @description The address that the request came from. */
+            from: string;
+            /** @description Null for what happened on several hosts, if the request names none. */
+            host?: string | null;
+            id: string;
+            /** Format: int32 */
+            job_id?: number | null;
+            /** @description `event`, `operation`, `agent`, `spec`, `config` or `health`. */
+            kind: string;
+            /** @description Such as `hosts` (how many), `away_secs`, `path`, `md5`, `exit_code` and `exit_signal`. */
+            params: {
+                [key: string]: string;
+            };
+            /** @description `namespace/name`; null for what happened to a host. */
+            process?: string | null;
+            /** @description The task of an operation. Tasks are kept for two days. */
+            task_id?: string | null;
+            /** @description A sentence for people. */
+            text: string;
+            /** @description Empty if no person caused it. */
+            user: string;
+        };
         TokenBody: {
             /** @description Such as `24h`; it does not expire if not given. */
             expires_in?: string | null;
@@ -2473,6 +2795,11 @@ export interface components {
             /** Format: int64 */
             count: number;
             value: string;
+        };
+        /** @description What templates of an instance may use. */
+        VariableList: {
+            /** @description By name. */
+            variables: Record<string, never>;
         };
         VersionList: {
             versions: components["schemas"]["VersionShown"][];
@@ -2644,6 +2971,46 @@ export interface components {
             /** @description Whether the user is logged in; otherwise a trusted app names the user. */
             logged_in: boolean;
             name: string;
+        };
+        /** @description Why a process on a host is as it is. */
+        WhyView: {
+            /**
+             * @description `running`, `starting`, `unhealthy`, `backoff`, `gave_up`, `stopped_by`, `down` (wanted, and does not run),
+             *     `not_started`, `completed`, `scheduled`, `not_reported`, `agent_away` or `no_agent`.
+             */
+            code: string;
+            /** @description `cloud:ip` */
+            host: string;
+            last_exit?: components["schemas"]["LastExitView"] | null;
+            /**
+             * Format: int64
+             * @description When it starts next, else null.
+             */
+            next?: number | null;
+            /**
+             * @description The last lines of the run that ended; empty if there is none, its agent is away, or the caller may not read
+             *     output.
+             */
+            output: string[];
+            /** @description As the code needs: `since`, `tried`, `exit`, `check`, `op`, `user`, `app`, `from`. */
+            params: {
+                [key: string]: string;
+            };
+            /** @description `namespace/name` */
+            process: string;
+            /**
+             * Format: int64
+             * @description Since when; 0 if that is not known.
+             */
+            since: number;
+            state: string;
+            /** @description A sentence for people. */
+            text: string;
+            /**
+             * Format: int32
+             * @description How often the agent has started it by itself since the last operation that did.
+             */
+            tried: number;
         };
     };
     responses: never;
@@ -4106,6 +4473,142 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["FileShown"];
+                };
+            };
+            /** @description The request breaks a rule; `field` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The credentials are missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The caller may not do this, or a page of another origin asks with a cookie. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description What was named does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The path does not take this method. */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The body is not `application/json`. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The app asks faster than it may; `Retry-After` says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The server failed; its log says why. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description Trying again later may help; nothing was changed. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+        };
+    };
+    list_variables: {
+        parameters: {
+            query?: {
+                /** @description The number of the instance on its host, 1 if not given */
+                inst?: number;
+            };
+            header?: never;
+            path: {
+                id: number;
+                process: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The variables */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VariableList"];
                 };
             };
             /** @description The request breaks a rule; `field` says where. */
@@ -6879,6 +7382,155 @@ export interface operations {
             };
         };
     };
+    count_events: {
+        parameters: {
+            query?: {
+                /** @description How long a bucket of time is, from 1m to 30d: 5m, 1h, 1d; 1h if not given; at most 1000 between since and until */
+                bucket?: string;
+                /** @description kind, process or host; kind if not given */
+                by?: string;
+                /** @description How many values, 1 to 100; 20 if not given */
+                top?: number;
+                /** @description One or more, repeated or separated by commas */
+                namespace?: string;
+                /** @description Only of processes of this name */
+                name?: string;
+                /** @description One or more of CLOUD:IP or IP, repeated or separated by commas */
+                host?: string;
+                /** @description One or more kinds, repeated or separated by commas */
+                kind?: string;
+                /** @description Not before: Unix milliseconds, or as long ago as 90s, 15m, 1h, 7d; 24h if not given */
+                since?: string;
+                /** @description Only before: Unix milliseconds, or as long ago as 90s, 15m, 1h, 7d */
+                until?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Counts */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EventCounts"];
+                };
+            };
+            /** @description The request breaks a rule; `field` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The credentials are missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The caller may not do this, or a page of another origin asks with a cookie. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description What was named does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The path does not take this method. */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The body is not `application/json`. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The app asks faster than it may; `Retry-After` says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The server failed; its log says why. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description Trying again later may help; nothing was changed. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+        };
+    };
     explain_expression: {
         parameters: {
             query?: never;
@@ -6906,6 +7558,139 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Explained"];
+                };
+            };
+            /** @description The request breaks a rule; `field` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The credentials are missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The caller may not do this, or a page of another origin asks with a cookie. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description What was named does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The path does not take this method. */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The body is not `application/json`. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The app asks faster than it may; `Retry-After` says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The server failed; its log says why. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description Trying again later may help; nothing was changed. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+        };
+    };
+    state_figures: {
+        parameters: {
+            query?: {
+                /** @description How far back, from 5m to 24h; 24h if not given */
+                window?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Figures */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StateFigures"];
                 };
             };
             /** @description The request breaks a rule; `field` says where. */
@@ -7312,8 +8097,16 @@ export interface operations {
     list_hosts: {
         parameters: {
             query?: {
+                /** @description Words, separated by blanks; each must be part of the address, the hostname or the agent's id. Upper and lower case are the same */
+                q?: string;
                 /** @description Whether its agent is connected */
                 connected?: boolean;
+                /** @description Versions of agents, repeated or separated by commas */
+                version?: string;
+                /** @description Ids of cloud areas, repeated or separated by commas */
+                cloud?: string;
+                /** @description Some of host, hostname, version, since and processes, each with - before it for descending; by id if not given */
+                order?: string;
                 /** @description The first row, from 0 */
                 start?: number;
                 /** @description 1 to 1000, 100 if not given */
@@ -10791,6 +11584,142 @@ export interface operations {
             };
         };
     };
+    process_figures: {
+        parameters: {
+            query?: {
+                /** @description CLOUD:IP or IP; may be left out where the process is on one host only */
+                host?: string;
+            };
+            header?: never;
+            path: {
+                namespace: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Figures */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProcessFigures"];
+                };
+            };
+            /** @description The request breaks a rule; `field` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The credentials are missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The caller may not do this, or a page of another origin asks with a cookie. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description What was named does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The path does not take this method. */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The body is not `application/json`. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The app asks faster than it may; `Retry-After` says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The server failed; its log says why. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description Trying again later may help; nothing was changed. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+        };
+    };
     process_logs: {
         parameters: {
             query?: {
@@ -11088,6 +12017,142 @@ export interface operations {
             };
         };
     };
+    why: {
+        parameters: {
+            query?: {
+                /** @description CLOUD:IP or IP; may be left out where the process is on one host only */
+                host?: string;
+            };
+            header?: never;
+            path: {
+                namespace: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Why */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WhyView"];
+                };
+            };
+            /** @description The request breaks a rule; `field` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The credentials are missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The caller may not do this, or a page of another origin asks with a cookie. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description What was named does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The path does not take this method. */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The body is not `application/json`. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The app asks faster than it may; `Retry-After` says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The server failed; its log says why. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description Trying again later may help; nothing was changed. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+        };
+    };
     list_replicas: {
         parameters: {
             query?: never;
@@ -11104,6 +12169,276 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ReplicaList"];
+                };
+            };
+            /** @description The request breaks a rule; `field` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The credentials are missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The caller may not do this, or a page of another origin asks with a cookie. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description What was named does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The path does not take this method. */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The body is not `application/json`. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The app asks faster than it may; `Retry-After` says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The server failed; its log says why. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description Trying again later may help; nothing was changed. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+        };
+    };
+    search: {
+        parameters: {
+            query: {
+                /** @description Words, separated by blanks, that must all be part of a name or an address. Upper and lower case are the same */
+                q: string;
+                /** @description How many of each kind, 1 to 100, 10 if not given */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The first of each kind */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SearchResult"];
+                };
+            };
+            /** @description The request breaks a rule; `field` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The credentials are missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The caller may not do this, or a page of another origin asks with a cookie. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description What was named does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The path does not take this method. */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The body is not `application/json`. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The app asks faster than it may; `Retry-After` says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The server failed; its log says why. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description Trying again later may help; nothing was changed. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+        };
+    };
+    summary: {
+        parameters: {
+            query?: {
+                /** @description One or more, repeated or separated by commas */
+                namespace?: string;
+                /** @description One or more ids of businesses, repeated or separated by commas */
+                business?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The fleet in a few numbers */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FleetSummary"];
                 };
             };
             /** @description The request breaks a rule; `field` says where. */
@@ -11381,6 +12716,151 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TaskDetail"];
+                };
+            };
+            /** @description The request breaks a rule; `field` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The credentials are missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The caller may not do this, or a page of another origin asks with a cookie. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description What was named does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The path does not take this method. */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The body is not `application/json`. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The app asks faster than it may; `Retry-After` says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The server failed; its log says why. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description Trying again later may help; nothing was changed. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+        };
+    };
+    timeline: {
+        parameters: {
+            query?: {
+                /** @description Only of this process: NAMESPACE/NAME; with a host also of its agent */
+                process?: string;
+                /** @description Only on this host: CLOUD:IP or IP */
+                host?: string;
+                /** @description Some of event, operation, agent, spec, config and health, repeated or separated by commas */
+                kinds?: string;
+                /** @description Not before: Unix milliseconds, or as long ago as 90s, 15m, 1h, 7d */
+                since?: string;
+                /** @description Only before: Unix milliseconds, or as long ago as 90s, 15m, 1h, 7d */
+                until?: string;
+                /** @description 1 to 1000, 100 if not given */
+                limit?: number;
+                /** @description `next` of the page before */
+                before?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What happened */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TimelineList"];
                 };
             };
             /** @description The request breaks a rule; `field` says where. */
@@ -12614,18 +14094,29 @@ export interface operations {
             query?: {
                 /** @description One or more, repeated or separated by commas */
                 namespace?: string;
+                /** @description One or more ids of businesses, repeated or separated by commas */
+                business?: string;
+                /** @description NAMESPACE/NAME, each with or without the wildcards of expressions, repeated for several: only statuses, events, registrations and tasks of these */
+                process?: string;
                 /** @description One or more of CLOUD:IP or IP, repeated or separated by commas */
                 host?: string;
-                /** @description Some of status, task, job, event, agent; all if not given */
+                /** @description Some of status, task, job, event, agent, registration, topology, template and summary; all but summary if not given */
                 kinds?: string;
+                /** @description From 100ms to 10s: events named changes, at most one in this time, with the last change of each process, task, job and agent */
+                every?: string;
+                /** @description The id of the last event that was read */
+                since?: string;
             };
-            header?: never;
+            header?: {
+                /** @description The same, as browsers send it */
+                "Last-Event-ID"?: string | null;
+            };
             path?: never;
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description Events named status, task, job, event, agent and lagged, each with a JSON object */
+            /** @description Events named after the kinds and lagged, each with a JSON object; with every, events named changes: {"changes":[{"kind":"status",…}]} */
             200: {
                 headers: {
                     [name: string]: unknown;

@@ -22,30 +22,11 @@ export type Held = Schemas['HeldAnswer'];
 
 export type Operation = 'start' | 'stop' | 'restart' | 'reload' | 'kill' | 'manage' | 'unmanage';
 
-/** A known sentence: a code with its parameters, so that the console can say it in Chinese. */
-export interface Reason {
-  code: string;
-  params: Record<string, string | number | null>;
-}
-
-export type Process = Schemas['ProcessView'] & { reason?: Reason | null };
-
-export interface ProcessPage {
-  count: number;
-  start: number;
-  processes: Process[];
-}
-
-export type ProcessDetail = Omit<Schemas['ProcessDetail'], 'processes'> & { processes: Process[] };
-
-export type Host = Schemas['HostRow'] & { states?: Record<string, number> };
-
-export interface HostPage {
-  count: number;
-  start: number;
-  hosts: Host[];
-}
-
+export type Process = Schemas['ProcessView'];
+export type ProcessPage = Schemas['ProcessPage'];
+export type ProcessDetail = Schemas['ProcessDetail'];
+export type Host = Schemas['HostRow'];
+export type HostPage = Schemas['HostPage'];
 export type Facets = Schemas['FacetList'];
 
 /** The filter of GET /processes, as it stands in the body of an acting request. */
@@ -91,19 +72,7 @@ export interface Accepted {
   targets: number;
 }
 
-export interface Summary {
-  processes: number;
-  states: Record<string, number>;
-  wanted_down: number;
-  gave_up: number;
-  unhealthy: number;
-  restart_needed: number;
-  hosts: number;
-  agents_up: number;
-  tasks_running: number;
-  jobs_running: number;
-  config_drift: number;
-}
+export type Summary = Schemas['FleetSummary'];
 
 export type TaskDetail = Schemas['TaskDetail'] & { op?: string | null };
 
@@ -114,51 +83,12 @@ export interface FailureGroup {
   hosts: string[];
 }
 
-export interface TimelineEntry {
-  id: string | number;
-  at: number;
-  kind: 'event' | 'operation' | 'agent' | 'spec' | 'config' | 'health';
-  code: string;
-  params: Record<string, string | number | null>;
-  text: string;
-  process: string | null;
-  host: string | null;
-  user: string | null;
-  app: string | null;
-  from: string | null;
-  task_id: string | null;
-  job_id: number | null;
-}
+export type TimelineEntry = Schemas['TimelineRow'];
 
-export interface Timeline {
-  entries: TimelineEntry[];
-  next: string | number | null;
-}
+export type Timeline = Schemas['TimelineList'];
 
-export interface Why {
-  state: string;
-  since: number;
-  code: string;
-  params: Record<string, string | number | null>;
-  text: string;
-  last_exit: LastExit | null;
-  tried: number | null;
-  next: number | null;
-  output: string[];
-}
+export type Why = Schemas['WhyView'];
 
-export interface Figures {
-  step_secs: number;
-  until: number;
-  cpu: (number | null)[];
-  mem: (number | null)[];
-  fd: (number | null)[];
-}
+export type Figures = Schemas['ProcessFigures'];
 
-export interface Found {
-  processes: string[];
-  namespaces: string[];
-  hosts: { host: string; hostname: string | null }[];
-  businesses: { id: number; name: string }[];
-  templates: { business: number; id: number; name: string }[];
-}
+export type Found = Schemas['SearchResult'];

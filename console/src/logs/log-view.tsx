@@ -14,7 +14,7 @@ import { withoutAnsi } from './ansi';
 import { AnsiText } from './ansi-lines';
 import { followLog, logPath } from './follow';
 import './log-view.css';
-import { LineRing } from './ring';
+import { LineRing, MatchingLines } from './ring';
 import { t } from './strings';
 
 const TAIL = 2000;
@@ -25,6 +25,7 @@ const DRAW_EVERY_MS = 100;
 
 export function LogView({ process, host }: { process: string; host: string }) {
   const ring = useMemo(() => new LineRing(), [process, host]);
+  const matching = useMemo(() => new MatchingLines(withoutAnsi), [ring]);
   const [previous, setPrevious] = useState(false);
   const [paused, setPaused] = useState(false);
   const [wrap, setWrap] = useState(true);
@@ -38,6 +39,7 @@ export function LogView({ process, host }: { process: string; host: string }) {
   const frozen = useRef<string[] | null>(null);
   const scroller = useRef<HTMLPreElement>(null);
   const sticks = useRef(true);
+  const pausedAt = useRef(0);
   const words = t();
 
   useEffect(() => {
@@ -81,19 +83,22 @@ export function LogView({ process, host }: { process: string; host: string }) {
     };
   }, [ring, previous, visible, attempt]);
 
-  const lines = useMemo(() => {
-    if (paused && frozen.current) return frozen.current;
-    const all = ring.all();
-    if (ring.pendingLine) all.push(ring.pendingLine);
-    return all;
-  }, [drawn, paused, ring]);
   const wanted = filter.toLowerCase();
-  const matching = useMemo(
-    () => (wanted ? lines.filter(line => withoutAnsi(line).toLowerCase().includes(wanted)) : lines),
-    [lines, wanted],
-  );
-  const from = Math.max(0, matching.length - WINDOW - extra);
-  const shown = matching.slice(from);
+  const most = WINDOW + extra;
+  const { shown, number } = useMemo(() => {
+    const frozenLines = paused ? frozen.current : null;
+    if (frozenLines) {
+      const all = wanted ? frozenLines.filter(line => withoutAnsi(line).toLowerCase().includes(wanted)) : frozenLines;
+      return { shown: all.slice(-most), number: all.length };
+    }
+    if (wanted) {
+      const all = matching.of(ring, wanted);
+      return { shown: all.slice(-most), number: all.length };
+    }
+    const last = ring.last(most);
+    return { shown: ring.pendingLine ? [...last, ring.pendingLine] : last, number: ring.length };
+  }, [drawn, paused, ring, wanted, most]);
+  const from = Math.max(0, number - shown.length);
 
   useEffect(() => {
     const element = scroller.current;
@@ -101,11 +106,12 @@ export function LogView({ process, host }: { process: string; host: string }) {
   }, [drawn, wrap, wanted, paused]);
 
   const setPause = (on: boolean) => {
-    frozen.current = on ? lines : null;
-    sticks.current = !on || sticks.current;
+    frozen.current = on ? ring.all() : null;
+    pausedAt.current = ring.total;
+    if (!on) sticks.current = true;
     setPaused(on);
   };
-  const more = paused ? ring.length - lines.length : 0;
+  const more = paused ? ring.total - pausedAt.current : 0;
 
   return (
     <div class="log">
@@ -141,7 +147,7 @@ export function LogView({ process, host }: { process: string; host: string }) {
           </Button>
         </span>
         <span class="grow" />
-        <span class="muted nowrap">{words.lines(count(matching.length))}</span>
+        <span class="muted nowrap">{words.lines(count(number))}</span>
         <Button
           size="small"
           kind="quiet"
@@ -185,7 +191,7 @@ export function LogView({ process, host }: { process: string; host: string }) {
           </button>
         )}
         {shown.map((line, index) => (
-          <div key={from + index + ring.dropped} class="log-line">
+          <div key={wanted ? from + index : from + index + ring.dropped} class="log-line">
             <AnsiText line={line} />
             {line === '' && ' '}
           </div>

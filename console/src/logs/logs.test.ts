@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseAnsi, plainMessage, withoutAnsi } from './ansi';
-import { LineRing } from './ring';
+import { LineRing, MatchingLines } from './ring';
 
 test('output that is cut anywhere becomes the same lines', () => {
   const text = 'one\ntwo 中\r\n\nfour';
@@ -52,4 +52,22 @@ test('what moves a cursor, sets a title or rings a bell is removed, and markup s
 test('escapes that the server wrote out are not shown in messages', () => {
   assert.equal(plainMessage('\\u{1b}[31mERROR\\u{1b}[0m no such table'), 'ERROR no such table');
   assert.equal(plainMessage('C:\\users'), 'C:\\users');
+});
+
+test('matching lines are found once, also after a new filter or a new log', () => {
+  const ring = new LineRing();
+  let looked = 0;
+  const matching = new MatchingLines(line => {
+    looked++;
+    return line;
+  });
+  ring.push('Error one\nfine\n');
+  assert.deepEqual(matching.of(ring, 'error'), ['Error one']);
+  ring.push('error two\n');
+  assert.deepEqual(matching.of(ring, 'error'), ['Error one', 'error two']);
+  assert.equal(looked, 3);
+  assert.deepEqual(matching.of(ring, 'fine'), ['fine']);
+  ring.clear();
+  ring.push('fine again\n');
+  assert.deepEqual(matching.of(ring, 'fine'), ['fine again']);
 });

@@ -64,11 +64,48 @@ export class LineRing {
     return this.lines.slice(this.from);
   }
 
+  /** The last lines. */
+  last(most: number): string[] {
+    return this.lines.slice(Math.max(this.from, this.lines.length - most));
+  }
+
+  /** How many whole lines there have been, with those that were dropped. */
+  get total() {
+    return this.dropped + this.length;
+  }
+
+  /** What came after `total` was this. */
+  since(total: number): string[] {
+    return this.last(Math.min(this.length, Math.max(0, this.total - total)));
+  }
+
   clear() {
     this.lines = [];
     this.from = 0;
     this.bytes = 0;
     this.rest = '';
     this.dropped = 0;
+  }
+}
+
+/** The lines of a ring that contain a text. Looks at each line once, because a log may have 50,000 and grow ten times a second. */
+export class MatchingLines {
+  private lines: string[] = [];
+  private wanted: string | null = null;
+  private seen = 0;
+
+  constructor(private readonly plain: (line: string) => string) {}
+
+  of(ring: LineRing, wanted: string): string[] {
+    if (wanted !== this.wanted || ring.total < this.seen) {
+      this.wanted = wanted;
+      this.lines = [];
+      this.seen = 0;
+    }
+    for (const line of ring.since(this.seen))
+      if (this.plain(line).toLowerCase().includes(wanted)) this.lines.push(line);
+    this.seen = ring.total;
+    if (this.lines.length > MOST_LINES) this.lines = this.lines.slice(-MOST_LINES);
+    return this.lines;
   }
 }

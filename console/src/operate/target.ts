@@ -14,6 +14,9 @@ export interface ProcessKey {
 export const processKey = (row: { namespace: string; name: string; host: string }) =>
   `${row.namespace}/${row.name}@${row.host}`;
 
+/** The address may hold anything. */
+export const isProcessKey = (key: string) => /^[^/@]+\/[^/@]+@[^@]+$/.test(key) && !/[<>\s]/.test(key);
+
 export function splitKey(key: string): ProcessKey {
   const at = key.indexOf('@');
   return { process: key.slice(0, at), host: key.slice(at + 1) };

@@ -6,6 +6,7 @@ export function applyStatus(row: Process, change: StatusChange): Process {
   return {
     ...row,
     state: change.state,
+    was: change.state === 'unknown' ? row.was : null,
     next_at: change.next_at,
     restarts: change.restarts,
     last_exit: change.last_exit,
@@ -20,6 +21,7 @@ export function applyStatus(row: Process, change: StatusChange): Process {
     mem: change.mem ?? row.mem,
     // Agents that report are there.
     connected: change.state === 'unknown' ? row.connected : true,
+    reason: change.state === row.state ? row.reason : null,
     // The reasons of the row were those of its old state.
     blocked: withoutHints(row.blocked),
   };
@@ -27,7 +29,9 @@ export function applyStatus(row: Process, change: StatusChange): Process {
 
 /** The state of a process is unknown while its agent is away. */
 export function applyAgent(row: Process, change: AgentChange): Process {
-  return { ...row, connected: change.connected };
+  if (change.connected) return { ...row, connected: true, state: row.was ?? row.state, was: null };
+  if (row.state === 'unknown') return { ...row, connected: false };
+  return { ...row, connected: false, state: 'unknown', was: row.state };
 }
 
 function withoutHints(blocked: Record<string, string> | undefined): Record<string, string> {

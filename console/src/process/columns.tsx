@@ -8,6 +8,7 @@ import { plainMessage } from '../logs/ansi';
 import type { Column } from '../table/table';
 import { paths } from '../url/paths';
 import { exitWords } from './exit';
+import { rowText } from './sentences';
 import { t } from './strings';
 
 export function processColumns(): Column<Process>[] {
@@ -130,7 +131,7 @@ export function processColumns(): Column<Process>[] {
       width: 160,
       grow: 5,
       rank: 2,
-      cell: row => <span title={plainMessage(row.message)}>{plainMessage(row.message)}</span>,
+      cell: row => <span title={plainMessage(rowText(row))}>{plainMessage(rowText(row))}</span>,
     },
     {
       key: 'labels',

@@ -8,13 +8,15 @@ import { useData } from '../api/use-data';
 import { Button } from '../components/button';
 import { Icon, type IconName } from '../components/icon';
 import { toneOf } from '../components/state-badge';
-import { ErrorBox, Loaded, Skeleton } from '../components/states';
+import { ErrorBox, errorText, Loaded, Skeleton } from '../components/states';
 import { Ago, Since } from '../components/time';
+import { reasonWord } from '../i18n/common';
 import { useLive } from '../live/live';
 import { plainMessage } from '../logs/ansi';
 import { AnsiLines } from '../logs/ansi-lines';
 import { paths } from '../url/paths';
 import { exitWords } from './exit';
+import { entryText, whyText } from './sentences';
 import { t } from './strings';
 import './why.css';
 
@@ -27,7 +29,8 @@ interface WhyProps {
 /** The sentence on top. */
 export function WhySentence({ process, host, row }: WhyProps) {
   const answer = useData(`why ${process} ${host} ${row.state} ${row.restarts}`, signal => why(process, host, signal));
-  const text = answer.data?.text || row.message || exitWords(row.last_exit) || t().noWhy;
+  const said = answer.data && whyText(answer.data, row.message);
+  const text = said || row.message || exitWords(row.last_exit) || t().noWhy;
   return (
     <div class={`why why-${toneOf(row.state)}`}>
       <p class="why-text">{plainMessage(text)}</p>
@@ -47,9 +50,8 @@ export function WhySentence({ process, host, row }: WhyProps) {
 
 /** The end of what the run wrote: of the one that died, where it did. */
 export function LastOutput({ process, host, row, lines = 20 }: WhyProps & { lines?: number }) {
-  const answer = useData(`output ${process} ${host} ${row.state} ${row.restarts} ${lines}`, signal =>
-    get<string>(`/processes/${process}/logs`, { host, tail: lines }, signal),
-  );
+  const key = row.connected ? `output ${process} ${host} ${row.state} ${row.restarts} ${lines}` : null;
+  const answer = useData(key, signal => get<string>(`/processes/${process}/logs`, { host, tail: lines }, signal));
   const ended = row.state === 'failed' || row.state === 'backoff' || row.state === 'stopped';
   return (
     <section class="stack-tight">
@@ -57,20 +59,26 @@ export function LastOutput({ process, host, row, lines = 20 }: WhyProps & { line
         <h2 class="minor grow">{ended ? t().lastOutputEnded : t().lastOutput}</h2>
         <a href={paths.instance(process, host, { tab: 'logs' })}>{t().allLogs}</a>
       </div>
-      <Loaded {...answer}>
-        {text =>
-          text.trim() === '' ? (
-            <p class="muted">{t().noOutput}</p>
-          ) : (
-            <AnsiLines lines={text.replace(/\n$/, '').split('\n')} />
-          )
-        }
-      </Loaded>
+      {!row.connected ? (
+        <p class="muted">{reasonWord('agent_away')}</p>
+      ) : answer.error instanceof ApiError && answer.error.missingRole ? (
+        <p class="muted">{errorText(answer.error)}</p>
+      ) : (
+        <Loaded {...answer}>
+          {text =>
+            text.trim() === '' ? (
+              <p class="muted">{t().noOutput}</p>
+            ) : (
+              <AnsiLines lines={text.replace(/\n$/, '').split('\n')} />
+            )
+          }
+        </Loaded>
+      )}
     </section>
   );
 }
 
-const KIND_ICONS: Record<TimelineEntry['kind'], IconName> = {
+const KIND_ICONS: Record<string, IconName> = {
   event: 'events',
   operation: 'operations',
   agent: 'hosts',
@@ -108,12 +116,12 @@ export function TimelineList({ process, host, limit = 50 }: { process?: string; 
       <ol class="timeline">
         {entries.map(entry => (
           <li key={entry.id} class={`timeline-entry timeline-${entry.kind}`}>
-            <span class="timeline-icon" title={t().kinds[entry.kind]}>
+            <span class="timeline-icon" title={(t().kinds as Record<string, string>)[entry.kind] ?? entry.kind}>
               <Icon name={KIND_ICONS[entry.kind] ?? 'info'} size={13} />
             </span>
             <div class="grow">
               <p class="timeline-text">
-                {plainMessage(entry.text)}
+                {plainMessage(entryText(entry))}
                 {entry.task_id && (
                   <>
                     {' '}

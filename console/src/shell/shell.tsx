@@ -71,7 +71,6 @@ export function Shell({ children }: { children: ComponentChildren }) {
         <button
           type="button"
           class="find"
-          aria-label={words.findAnything}
           onClick={() => {
             paletteOpen.value = true;
           }}

@@ -12,9 +12,10 @@ import { Bar } from '../../components/state-bar';
 import { Empty, errorText, Loaded } from '../../components/states';
 import { Ago } from '../../components/time';
 import { toast } from '../../components/toast';
-import { opWord } from '../../i18n/common';
+import { t as common, opWord } from '../../i18n/common';
 import { count, decimal, duration } from '../../i18n/format';
 import { language } from '../../i18n/i18n';
+import { useKeys } from '../../keys/keys';
 import { useLive } from '../../live/live';
 import { useTitle } from '../../shell/title';
 import { Table } from '../../table/table';
@@ -113,12 +114,14 @@ function Shown({ source, operation, patch, reload }: ShownProps) {
   });
   useEffect(() => () => clearTimeout(timer.current), []);
 
+  useKeys(words.targets, state.open ? { Escape: { label: common().close, run: () => set({ open: '' }) } } : {});
+
   const [typed, setTyped] = useState(state.q);
   const typing = useRef<ReturnType<typeof setTimeout>>();
   const columns = useMemo(resultColumns, [language.value]);
-  const opened = state.open ? rows.indexOf(state.open) : undefined;
+  // Reading the version renders again when the opened row has changed.
+  const opened = rows.version.value >= 0 && state.open ? rows.indexOf(state.open) : undefined;
   const openRow = opened === undefined ? undefined : rows.row(opened);
-  void rows.version.value;
   const statuses: [string, string, number][] = [
     ['', words.all, operation.counts.total],
     ['failed', words.failed, operation.counts.failed],
@@ -262,9 +265,16 @@ function Head({ source, operation, reload }: { source: Source; operation: Operat
               {count(ignored)} {words.ignored}
             </span>
           )}
-          {running + pending > 0 && (
+          {running > 0 && (
             <span class="tone-info">
-              {count(running + pending)} {words.running}
+              {count(running)} {words.running}
+            </span>
+          )}
+          {pending > 0 && (
+            <span class="muted">
+              {count(pending)} {words.pending}
+            </span>
+          )} {words.running}
             </span>
           )}
           {rate !== null && <span class="muted">{words.rate(decimal(rate))}</span>}

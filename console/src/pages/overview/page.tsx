@@ -13,6 +13,7 @@ import { opWord } from '../../i18n/common';
 import { count } from '../../i18n/format';
 import { useLive } from '../../live/live';
 import { plainMessage } from '../../logs/ansi';
+import { eventText } from '../../process/sentences';
 import { useTitle } from '../../shell/title';
 import { paths } from '../../url/paths';
 import { FirstSteps } from './first-steps';
@@ -161,8 +162,8 @@ function EventList({ events }: { events: EventRow[] }) {
           <span class="latest-when muted">
             <Ago at={event.at} />
           </span>
-          <span class="latest-text ellipsis" title={plainMessage(event.reason)}>
-            {plainMessage(event.reason)}
+          <span class="latest-text ellipsis" title={plainMessage(eventText(event.kind, event.reason))}>
+            {plainMessage(eventText(event.kind, event.reason))}
           </span>
         </li>
       ))}

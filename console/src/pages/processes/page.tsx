@@ -9,8 +9,9 @@ import { Empty } from '../../components/states';
 import { t as common } from '../../i18n/common';
 import { count } from '../../i18n/format';
 import { language } from '../../i18n/i18n';
+import { useKeys } from '../../keys/keys';
 import { useLive } from '../../live/live';
-import { processKey } from '../../operate/target';
+import { isProcessKey, processKey } from '../../operate/target';
 import { ActionBar } from '../../process/action-bar';
 import { processColumns } from '../../process/columns';
 import { useProcessRows } from '../../process/use-rows';
@@ -45,6 +46,8 @@ export default function ProcessesPage() {
 
   const facetData = useData(`facets ${JSON.stringify(filter)}`, signal => loadFacets(FACET_NAMES, filter, signal));
   const moved = useMoved(facetData.data?.count ?? null, table, facetData.reload);
+
+  useKeys(words.title, state.open ? { Escape: { label: common().close, run: () => set({ open: '' }) } } : {});
 
   const total = table.count.value;
   const chips = chipsOf(state);
@@ -115,7 +118,7 @@ export default function ProcessesPage() {
           />
           <ActionBar selection={selection} onSelect={setSelection} rows={table} filter={filter} />
         </div>
-        {state.open && <ProcessDrawer open={state.open} onClose={() => set({ open: '' })} />}
+        {isProcessKey(state.open) && <ProcessDrawer open={state.open} onClose={() => set({ open: '' })} />}
       </div>
     </div>
   );
