@@ -21,6 +21,8 @@ const Process = lazy(() => import('./pages/process/page'));
 const Instance = lazy(() => import('./pages/instance/page'));
 const Hosts = lazy(() => import('./pages/hosts/page'));
 const Host = lazy(() => import('./pages/host/page'));
+const Operations = lazy(() => import('./pages/operations/page'));
+const Events = lazy(() => import('./pages/events/page'));
 const Operation = lazy(() => import('./pages/operation/page'));
 
 export function App() {
@@ -101,8 +103,10 @@ function Pages() {
         <Route path="/p/:namespace/:name/:host" component={Instance} />
         <Route path="/hosts" component={Hosts} />
         <Route path="/hosts/:host" component={Host} />
+        <Route path="/ops" component={Operations} />
         <Route path="/ops/task/:id" component={Operation} kind="task" />
         <Route path="/ops/job/:id" component={Operation} kind="job" />
+        <Route path="/events" component={Events} />
         <Route default component={NotFound} />
       </Router>
     </ErrorBoundary>
