@@ -23,7 +23,7 @@ export function DiffLines({ text }: { text: string }) {
       </p>
       <pre class="code-block diff" tabIndex={0} aria-label={words.diff}>
         {text
-          .replace(/\n$/, '')
+          .trimEnd()
           .split('\n')
           .map((line, index) => (
             <span key={index} class={`diff-line diff-${kindOf(line)}`}>

@@ -16,11 +16,13 @@ const row = (host: string, message: string, code = 1): ResultRow => ({
   exit: { code: null, signal: null },
   tookMs: null,
   solutions: [],
+  expression: '',
 });
 
 test('numbers, hosts and paths do not split a group', () => {
   assert.equal(alike('port 8080 of 0:10.0.0.1 is taken'), alike('port 81 of 0:10.0.0.22 is taken'));
   assert.equal(alike('cannot read /a/b: gone'), alike('cannot read /c: gone'));
+  assert.equal(alike('zone-2.127.0.0.1_match.3'), 'zone-…_match.…');
   assert.notEqual(alike('gone'), alike('taken'));
 });
 

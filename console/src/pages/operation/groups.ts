@@ -7,7 +7,8 @@ export const alike = (message: string) =>
   message
     .replace(/\b\d+:\d+(\.\d+){3}\b|\b\d+(\.\d+){3}\b/g, '…')
     .replace(/(^|[\s'"(=])\/[^\s'",)]+/g, '$1…')
-    .replace(/\d+/g, '…');
+    .replace(/\d+/g, '…')
+    .replace(/…([.:_-]?…)+/g, '…');
 
 export const inGroup = (row: ResultRow, code: string, reason: string) =>
   row.status === 'failed' &&

@@ -24,6 +24,12 @@ export function ResultDrawer({ row, onClose }: { row: ResultRow; onClose: () => 
         </div>
         {row.message && <p class={`note ${row.status === 'failed' ? 'note-bad' : ''}`}>{row.message}</p>}
         <dl class="facts">
+          {row.expression && (
+            <>
+              <dt>{words.instance}</dt>
+              <dd>{row.expression}</dd>
+            </>
+          )}
           {row.code !== 0 && row.status === 'failed' && (
             <>
               <dt>{words.columns.status}</dt>

@@ -48,6 +48,8 @@ export interface ResultRow {
   exit: { code: number | null; signal: number | null };
   tookMs: number | null;
   solutions: string[];
+  /** Jobs: `set.module.service.process.id`. */
+  expression: string;
 }
 
 export const over = (operation: Operation) =>
@@ -194,6 +196,7 @@ export function readTarget(target: Target): ResultRow {
     exit: { code: target.exit_code ?? null, signal: target.exit_signal ?? null },
     tookMs: target.took_ms ?? target.duration_ms ?? null,
     solutions: [],
+    expression: '',
   };
 }
 
@@ -272,5 +275,6 @@ function readJobTask(task: JobTask, action: string): ResultRow {
     exit: { code: null, signal: null },
     tookMs: task.ended_at > 0 && task.started_at > 0 ? task.ended_at - task.started_at : null,
     solutions: task.solutions,
+    expression: task.expression,
   };
 }
