@@ -11,6 +11,8 @@ use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use model::FullName;
+use model::figures::FigureSeries;
 use model::held::HeldReport;
 use supervisor::Request;
 use tokio::sync::oneshot;
@@ -42,6 +44,8 @@ struct Answer {
 enum AnswerSource {
     /// The supervisor has not answered yet.
     Held(oneshot::Receiver<HeldReport>),
+    /// The same; none if the process is not held.
+    Figures(FullName, oneshot::Receiver<Option<FigureSeries>>),
     /// The whole answer, and how much of it was sent.
     Bytes(Vec<u8>, usize),
     Output(ProcessOutput),
@@ -91,6 +95,7 @@ impl Answers {
             | Question::SelectedLogs(_)
             | Question::WriteFile(_)
             | Question::ReadFile(_)
+            | Question::Figures(_)
                 if self.open.len() >= MAX_OPEN =>
             {
                 let reason = "too many questions at once".to_owned();
@@ -111,6 +116,12 @@ impl Answers {
                 let (answer, report) = oneshot::channel();
                 self.push(ask.id, AnswerSource::Held(report));
                 Some(Request::Held(answer))
+            }
+            Question::Figures(wanted) => {
+                let (answer, figures) = oneshot::channel();
+                let source = AnswerSource::Figures(wanted.process.clone(), figures);
+                self.push(ask.id, source);
+                Some(Request::Figures(wanted.process, answer))
             }
             Question::Logs(logs) | Question::SelectedLogs(logs) => {
                 let (output, request) = ProcessOutput::new(logs);
@@ -168,6 +179,7 @@ impl Answers {
         let due = |answer: &Answer| match &answer.source {
             AnswerSource::Output(written) if answer.credit > 0 => written.due(now),
             AnswerSource::Held(_)
+            | AnswerSource::Figures(..)
             | AnswerSource::Bytes(..)
             | AnswerSource::Output(_)
             | AnswerSource::File(_)
@@ -180,6 +192,7 @@ impl Answers {
     pub(crate) fn is_busy(&self) -> bool {
         self.open.iter().any(|answer| match &answer.source {
             AnswerSource::Held(_)
+            | AnswerSource::Figures(..)
             | AnswerSource::Bytes(..)
             | AnswerSource::File(_)
             | AnswerSource::Refused(_) => true,
@@ -203,7 +216,7 @@ impl Answers {
 impl AnswerSource {
     fn next(&mut self, now: Instant, ask: impl FnMut(Request)) -> Option<NextChunk> {
         match self {
-            Self::Held(_) => None,
+            Self::Held(_) | Self::Figures(..) => None,
             Self::Refused(reason) => Some(NextChunk::Refused(std::mem::take(reason))),
             Self::Output(written) => written.next(now, ask),
             Self::File(working) => working.next(),
@@ -230,6 +243,18 @@ impl AnswerSource {
                 *self = match known {
                     Ok(Ok(bytes)) => Self::Bytes(bytes, 0),
                     Ok(Err(error)) => Self::Refused(error.to_string()),
+                    Err(_) => Self::Refused("the supervisor ended".to_owned()),
+                };
+                true
+            }
+            Self::Figures(process, figures) => {
+                let Poll::Ready(figures) = Pin::new(figures).poll(cx) else {
+                    return false;
+                };
+                *self = match figures.map(|figures| figures.map(|it| serde_json::to_vec(&it))) {
+                    Ok(Some(Ok(bytes))) => Self::Bytes(bytes, 0),
+                    Ok(Some(Err(error))) => Self::Refused(error.to_string()),
+                    Ok(None) => Self::Refused(format!("the agent does not hold {process}")),
                     Err(_) => Self::Refused("the supervisor ended".to_owned()),
                 };
                 true

@@ -7,16 +7,22 @@ use model::{UnixMillis, lenient};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::schemas::{ExpressionSchema, JobOptionsSchema};
-use crate::{ExpressionBody, Rows, Scalar, ScopeBody};
+use crate::schemas::{ExpressionSchema, JobOptionsBodySchema, JobOptionsSchema};
+use crate::{ExpressionBody, FilterBody, Rows, Scalar, ScopeBody};
 
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JobBody {
-    #[serde(default, deserialize_with = "lenient::int")]
-    #[schema(value_type = u32, required)]
+    /// Its id. Without one the job is over registered processes, which `filter` selects.
+    #[serde(
+        default,
+        deserialize_with = "lenient::int",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schema(value_type = Option<u32>)]
     pub business: Option<i64>,
-    /// start, stop, restart, reload, force_stop, set_auto or unset_auto; or generate, release or diff of config files.
+    /// start, stop, restart, reload, force_stop, set_auto or unset_auto; or, of a business, generate, release or diff of
+    /// config files.
     #[serde(default)]
     #[schema(value_type = String, required)]
     pub action: Scalar,
@@ -31,10 +37,31 @@ pub struct JobBody {
     )]
     pub scope: Option<ScopeBody>,
     /// In place of `scope`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<ExpressionSchema>)]
     pub expression: Option<ExpressionBody>,
+    /// In place of `scope` and `expression`: the parameters of the process view, or without a business those of the list of
+    /// processes. A value is a text, a number, a boolean or a list of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub filter: Option<FilterBody>,
+    /// Selected processes that the job leaves out: ids, or without a business NAMESPACE/NAME@CLOUD:IP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Vec<Object>>)]
+    pub except: Option<Vec<Scalar>>,
+    /// How many tasks the job must have. With another number nothing happens, and the refusal says the number.
+    #[serde(
+        default,
+        deserialize_with = "lenient::int",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schema(value_type = Option<u64>)]
+    pub expect_count: Option<i64>,
+    /// Only tells what the job would act on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dry_run: Option<bool>,
     #[serde(default, deserialize_with = "lenient::object")]
-    #[schema(value_type = Option<JobOptionsSchema>)]
+    #[schema(value_type = Option<JobOptionsBodySchema>)]
     pub options: Option<JobOptionsBody>,
 }
 
@@ -43,8 +70,8 @@ pub struct JobBody {
 #[serde(default, deny_unknown_fields)]
 pub struct JobOptionsBody {
     pub isolation: Scalar,
-    #[serde(deserialize_with = "lenient::int")]
-    pub batch_size: Option<i64>,
+    /// A number, or a share such as 10%.
+    pub batch_size: Scalar,
     #[serde(deserialize_with = "lenient::int")]
     pub max_failures: Option<i64>,
     #[serde(deserialize_with = "lenient::ints")]
@@ -61,6 +88,12 @@ responses! {
         pub id: u32,
     }
 
+    pub struct JobBegun {
+        pub id: u32,
+        /// How many tasks it has.
+        pub targets: usize,
+    }
+
     pub struct JobList {
         #[schema(value_type = Vec<JobView>)]
         pub jobs: Rows<JobView>,
@@ -75,6 +108,15 @@ pub struct RetryBody {
     /// Ordinals of the tasks; all that failed if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tasks: Option<Vec<u32>>,
+    /// Only failures with one of these codes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub codes: Option<Vec<i32>>,
+    /// Only failures with a reason like this one, as the groups of failures have it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Only on these hosts: CLOUD:IP or IP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<Vec<String>>,
 }
 
 responses! {
@@ -87,11 +129,14 @@ responses! {
     /// A job in short.
     pub struct JobView {
         pub id: u32,
-        pub business: u32,
+        /// Null for a job over registered processes.
+        pub business: Option<u32>,
+        /// The namespaces of a job over registered processes; empty for a job of a business.
+        pub namespaces: Vec<String>,
         pub action: Cow<'static, str>,
         /// `pending`, `running`, `succeeded` or `failed`.
         pub status: Cow<'static, str>,
-        /// What it was begun for: an object with `scope` or `expression_scope`.
+        /// What it was begun for: an object with `scope`, `expression_scope` or `filter`.
         #[schema(value_type = Object)]
         pub selection: serde_json::Value,
         #[schema(value_type = JobOptionsSchema)]
@@ -105,7 +150,20 @@ responses! {
         pub ended_at: UnixMillis,
         /// The user who cancelled it; empty when it was not cancelled.
         pub cancelled_by: String,
+        /// The user who paused it; empty while it is not paused. Nothing more of a paused job begins.
+        pub paused_by: String,
+        /// The batch under way; null once the job is over.
+        pub batch: Option<BatchView>,
         pub counts: JobCountsView,
+    }
+
+    /// A batch of a job. Isolation units have batches of their own: this is that of the unit with the most.
+    #[derive(Clone, Copy, PartialEq, Eq)]
+    pub struct BatchView {
+        /// From 1; 0 before the first begins.
+        pub number: u32,
+        /// How many there are.
+        pub of: u32,
     }
 
     /// How many tasks there are, and how many of them in each status.
@@ -134,16 +192,17 @@ pub struct JobDetail {
 }
 
 responses! {
-    /// One instance of a job, named as it was at the beginning.
+    /// One process of a job, named as it was at the beginning.
     pub struct JobTaskView {
         /// From 0; a retry names tasks by it.
         pub ordinal: u32,
-        /// The id of the process.
-        pub process: u32,
-        pub local_inst_id: u32,
-        pub inst_id: u64,
+        /// The id of the process; null in a job over registered processes, as are the next two.
+        pub process: Option<u32>,
+        pub local_inst_id: Option<u32>,
+        pub inst_id: Option<u64>,
+        /// The alias; of a registered process `namespace/name`.
         pub name: String,
-        /// `set.module.service.process.id`
+        /// `set.module.service.process.id`; empty in a job over registered processes.
         pub expression: String,
         /// `cloud:ip`
         pub host: String,

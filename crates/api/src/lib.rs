@@ -14,6 +14,7 @@ mod error;
 mod event;
 pub mod examples;
 mod expression;
+mod figures;
 mod group;
 mod held;
 mod host;
@@ -28,11 +29,13 @@ mod scalar;
 pub mod schemas;
 mod task;
 mod template;
+mod timeline;
 mod token;
 mod topology;
 mod view;
 mod watch;
 mod webhook;
+mod why;
 
 pub use access::{
     AppBody, AppList, AppRow, CreatedApp, CreatedUser, GrantBody, GrantList, GrantRow, UserBody,
@@ -44,6 +47,7 @@ pub use event::{EventList, EventRow};
 pub use expression::{
     ExplainBody, Explained, ExpressionBody, ExpressionMatch, PartExplained, PartsBody, ScopeBody,
 };
+pub use figures::{ProcessFigures, StateFigures};
 pub use group::{GroupList, GroupsBody, HostGroups};
 pub use held::{ComparedProcess, ForeignView, HeldAnswer, HeldProcessView, RunView, WantedView};
 pub use host::{
@@ -51,30 +55,35 @@ pub use host::{
     HostText, SearchResult,
 };
 pub use job::{
-    JobBody, JobCountsView, JobCreated, JobDetail, JobList, JobOptionsBody, JobRetried,
-    JobTaskView, JobView, RetryBody,
+    BatchView, JobBegun, JobBody, JobCountsView, JobCreated, JobDetail, JobList, JobOptionsBody,
+    JobRetried, JobTaskView, JobView, RetryBody,
 };
 pub use log::LogPiece;
 pub use login::{
-    LoggedIn, LoginBody, LoginCodeBody, LoginCodeCreated, WhoAmI, WhoAmIApp, WhoAmIUser,
+    LoggedIn, LoginBody, LoginCodeBody, LoginCodeCreated, LoginList, LoginView, PasswordBody,
+    WhoAmI, WhoAmIApp, WhoAmIUser,
 };
 pub use operate::{
-    BlockedGroup, CommandCount, OperateBody, Operated, OperationPlanView, OperationsBody,
-    SampleProcess, ValueCount,
+    BlockedGroup, CommandCount, FilterBody, OperateBody, Operated, OperatedInBatches,
+    OperationPlanView, OperationsBody, SampleProcess, ValueCount,
 };
 pub use process::{
     DefinitionView, FacetList, FacetValueView, FacetView, HealthView, HostResult, HostsBody,
-    LastExitView, NameList, ProcessDetail, ProcessPage, ProcessView, RegisterBody, Results,
-    SpecBody,
+    LastExitView, NameList, ProcessDetail, ProcessPage, ProcessView, ReasonView, RegisterBody,
+    Results, SpecBody,
 };
 pub use replica::{Draining, ReplicaList, ReplicaRow};
 pub use rows::Rows;
 pub use scalar::Scalar;
-pub use task::{Counts, InspectionView, TargetResult, TaskDetail, TaskList, TaskRow};
+pub use task::{
+    Counts, FailureGroupView, FailureGroups, InspectionView, TargetResult, TaskDetail, TaskList,
+    TaskRetryBody, TaskRow,
+};
 pub use template::{
     Bindings, ConfigFileList, ConfigFileShown, DraftBody, FileShown, Preview, PreviewBody,
     TemplateBody, TemplateList, TemplateShown, VariableList, VersionList, VersionShown,
 };
+pub use timeline::{EventBucket, EventCounts, TimelineList, TimelineRow};
 pub use token::{CreatedToken, TokenBody, TokenList, TokenRow};
 pub use topology::{BusinessList, BusinessView, ChangeCounts, Difference, LeftOutRow};
 pub use view::{
@@ -85,3 +94,4 @@ pub use watch::{
     TemplateChange, TopologyChange,
 };
 pub use webhook::{CreatedWebhook, WebhookBody, WebhookList, WebhookRow, WebhookTest};
+pub use why::WhyView;

@@ -47,7 +47,36 @@ pub struct LoggedIn {
     pub expires_at: UnixMillis,
 }
 
+#[derive(Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_debug_implementations, reason = "it holds passwords")]
+pub struct PasswordBody {
+    /// The password that counts until now.
+    #[schema(required)]
+    pub old: Option<String>,
+    /// 8 characters or more.
+    #[schema(required)]
+    pub new: Option<String>,
+}
+
 responses! {
+    /// The logins of one user that have not ended.
+    pub struct LoginList {
+        /// The newest first.
+        pub logins: Vec<LoginView>,
+    }
+
+    pub struct LoginView {
+        /// Names the login; it is not its token.
+        pub id: String,
+        #[schema(value_type = i64)]
+        pub created_at: UnixMillis,
+        #[schema(value_type = i64)]
+        pub expires_at: UnixMillis,
+        /// Whether the request was made with this login.
+        pub current: bool,
+    }
+
     /// The caller: an app, a user, or both.
     pub struct WhoAmI {
         pub app: Option<WhoAmIApp>,

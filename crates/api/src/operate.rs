@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use crate::schemas::{HostSchema, SpecSchema};
-use crate::{HostRef, SpecBody};
+use crate::schemas::{HostSchema, JobOptionsBodySchema, SpecSchema};
+use crate::{HostRef, JobOptionsBody, SpecBody};
 
 #[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -50,7 +50,7 @@ pub struct OperationsBody {
     /// The parameters of `GET /api/v1/processes` that filter, each a text, a number, a boolean, or a list of them.
     #[schema(value_type = Option<Object>)]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub filter: Option<Map<String, Value>>,
+    pub filter: Option<FilterBody>,
     /// Processes that match and are left out: `NAMESPACE/NAME@CLOUD:IP`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub except: Option<Vec<String>>,
@@ -60,17 +60,27 @@ pub struct OperationsBody {
     /// Only tells what would be done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dry_run: Option<bool>,
-    /// Batches: not available here yet.
-    #[schema(value_type = Option<Object>)]
+    /// Makes it a job, in batches, instead of one task.
+    #[schema(value_type = Option<JobOptionsBodySchema>)]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub options: Option<Map<String, Value>>,
+    pub options: Option<JobOptionsBody>,
 }
+
+/// A filter in a body: the parameters of a list, by name. A value is a text, a number, a boolean or a list of them.
+pub type FilterBody = Map<String, Value>;
 
 responses! {
     /// The task that was made.
     pub struct Operated {
         pub task_id: String,
         /// How many hosts were named; one that was named twice is one target.
+        pub targets: usize,
+    }
+
+    /// The job that was made.
+    pub struct OperatedInBatches {
+        pub job_id: u32,
+        /// How many processes it operates on.
         pub targets: usize,
     }
 

@@ -68,6 +68,10 @@ described!(
     /// How a job goes about its tasks.
     JobOptionsSchema, "JobOptions"
 );
+described!(
+    /// How a job is to go about its tasks.
+    JobOptionsBodySchema, "JobOptionsBody"
+);
 
 #[cfg(test)]
 mod tests {

@@ -8,6 +8,7 @@ use serde::de::Error as _;
 use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
+use utoipa::ToSchema;
 
 use crate::Rows;
 
@@ -37,6 +38,8 @@ responses! {
         pub process: String,
         /// How many different processes it has, counted among its first 1,000 targets.
         pub processes: u32,
+        /// The task whose failed targets it repeats; null for other tasks.
+        pub retries: Option<String>,
     }
 
     /// A task with part of its results.
@@ -48,6 +51,8 @@ responses! {
         pub created_at: UnixMillis,
         pub app: Cow<'a, str>,
         pub user: Cow<'a, str>,
+        /// The task whose failed targets it repeats; null for other tasks.
+        pub retries: Option<String>,
         pub counts: Counts,
         /// How many results match.
         pub count: usize,
@@ -95,6 +100,39 @@ responses! {
         /// What a query saw.
         #[schema(value_type = Option<Object>)]
         pub instance: Option<InspectionView<'a>>,
+    }
+}
+
+#[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TaskRetryBody {
+    /// Only failures with one of these codes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub codes: Option<Vec<i32>>,
+    /// Only failures with a reason like this one, as the groups of failures have it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Only on these hosts: CLOUD:IP or IP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<Vec<String>>,
+}
+
+responses! {
+    /// The failures of a task or a job, in groups. Each failure is in one.
+    pub struct FailureGroups {
+        /// The largest first.
+        pub groups: Vec<FailureGroupView>,
+    }
+
+    /// Failures with one code and alike reasons.
+    pub struct FailureGroupView {
+        pub code: i32,
+        /// What all its reasons share, with … for numbers, addresses and paths in which they differ. `reason` of lists and
+        /// retries takes this text.
+        pub reason: String,
+        pub count: usize,
+        /// The first three hosts.
+        pub hosts: Vec<String>,
     }
 }
 

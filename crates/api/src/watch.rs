@@ -79,7 +79,8 @@ pub struct TaskProgress {
 #[serde(default)]
 pub struct JobProgress {
     pub id: u32,
-    pub business: u32,
+    /// Null for a job over registered processes.
+    pub business: Option<u32>,
     pub action: Cow<'static, str>,
     pub status: Cow<'static, str>,
     pub counts: JobCountsView,

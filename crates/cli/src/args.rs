@@ -9,9 +9,9 @@ use crate::failure::{EXIT_CODES, Failure};
 use crate::out::{Format, Out};
 use crate::verb::{
     agent, app, audit, completions, console, context, diff, drain, edit, events, export,
-    expression, group, hosts, job, login, logout, logs, operate, ps, register, replicas, rm,
-    search, server, status, store, task, template, token, topology, unregister, up, update, user,
-    watch, webhook, whoami,
+    expression, group, hosts, job, login, logout, logs, operate, passwd, ps, register, replicas,
+    rm, search, server, status, store, task, template, token, topology, unregister, up, update,
+    user, watch, webhook, whoami, why,
 };
 
 const EXAMPLES: &str = "\
@@ -133,6 +133,9 @@ pub enum Verb {
     /// Show one process: spec, hosts, state
     #[command(after_help = status::examples())]
     Status(status::Args),
+    /// Say why a process is as it is
+    #[command(after_help = why::EXAMPLES)]
+    Why(why::Args),
     /// Follow a task to its end, or list the last ones
     #[command(after_help = task::EXAMPLES)]
     Task(task::Args),
@@ -165,7 +168,7 @@ pub enum Verb {
     /// Explain what an expression selects
     #[command(subcommand, after_help = expression::EXAMPLES)]
     Expression(expression::Action),
-    /// Operate on many processes of a business, in order and in batches
+    /// Operate on many processes, in order and in batches
     #[command(subcommand, after_help = job::EXAMPLES)]
     Job(Box<job::Action>),
     /// Templates of config files, and the processes that they are for
@@ -184,6 +187,9 @@ pub enum Verb {
     /// Show the server, the user or app that calls it, and their roles
     #[command(after_help = whoami::EXAMPLES)]
     Whoami(whoami::Args),
+    /// Change the password of the user who is logged in
+    #[command(after_help = passwd::EXAMPLES)]
+    Passwd(passwd::Args),
     /// Servers under a name, each with its login
     #[command(subcommand, after_help = context::EXAMPLES)]
     Context(context::Action),

@@ -24,6 +24,7 @@ pub mod confirm;
 pub mod contexts;
 pub mod definition;
 pub mod failure;
+pub mod failure_groups;
 pub mod follow;
 pub mod format;
 pub mod home;
@@ -65,9 +66,9 @@ fn run(context: &Context, verb: Verb) -> Result<failure::Exit, failure::Failure>
     use model::Op;
     use verb::{
         agent, app, audit, completions, console, context as contexts, diff, drain, edit, events,
-        export, expression, group, hosts, job, login, logout, logs, operate, ps, register,
+        export, expression, group, hosts, job, login, logout, logs, operate, passwd, ps, register,
         replicas, rm, search, server, status, store, task, template, token, topology, unregister,
-        up, update, user, watch, webhook, whoami,
+        up, update, user, watch, webhook, whoami, why,
     };
     match verb {
         Verb::Up(args) => up::run(context, &args),
@@ -89,6 +90,7 @@ fn run(context: &Context, verb: Verb) -> Result<failure::Exit, failure::Failure>
         Verb::Query(args) => operate::run(context, Op::Query, &args),
         Verb::Ps(args) => ps::run(context, &args),
         Verb::Status(args) => status::run(context, &args),
+        Verb::Why(args) => why::run(context, &args),
         Verb::Task(args) => task::run(context, &args),
         Verb::Hosts(args) => hosts::run(context, &args),
         Verb::Search(args) => search::run(context, &args),
@@ -105,6 +107,7 @@ fn run(context: &Context, verb: Verb) -> Result<failure::Exit, failure::Failure>
         Verb::Login(args) => login::run(context, &args),
         Verb::Logout(args) => logout::run(context, &args),
         Verb::Whoami(args) => whoami::run(context, &args),
+        Verb::Passwd(args) => passwd::run(context, &args),
         Verb::Context(action) => contexts::run(context, &action),
         Verb::App(action) => app::run(context, &action),
         Verb::Token(action) => token::run(context, &action),

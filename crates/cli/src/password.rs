@@ -18,6 +18,11 @@ pub fn from_stdin() -> Result<String, Failure> {
     not_empty(line.trim_end_matches(['\n', '\r']))
 }
 
+/// The first two lines of standard input.
+pub fn two_from_stdin() -> Result<(String, String), Failure> {
+    Ok((from_stdin()?, from_stdin()?))
+}
+
 /// Fails where there is no terminal to ask on.
 pub fn check_terminal() -> Result<(), Failure> {
     match std::io::stdin().is_terminal() {

@@ -20,6 +20,7 @@ pub mod login;
 pub mod logout;
 pub mod logs;
 pub mod operate;
+pub mod passwd;
 pub mod ps;
 pub mod register;
 pub mod replicas;
@@ -40,6 +41,7 @@ pub mod user;
 pub mod watch;
 pub mod webhook;
 pub mod whoami;
+pub mod why;
 
 use crate::account::{Account, Asked};
 use crate::args::Global;

@@ -17,7 +17,7 @@ use tokio::sync::MutexGuard;
 use crate::access::Accounts;
 use crate::core::Core;
 use crate::watch::Committed;
-use crate::{ChangeEvent, ControlError};
+use crate::{ChangeEvent, ControlError, timeline};
 
 /// How often a commit that waits for its turn checks whether the store is away.
 const LOOK_UP: Duration = Duration::from_millis(500);
@@ -85,7 +85,9 @@ impl Core {
                     accounts: &accounts,
                     revision: head.next(),
                 };
-                (head, plan(&world)?)
+                let mut changes = plan(&world)?;
+                changes.timeline = timeline::rows_of(&fleet, &changes, self.now());
+                (head, changes)
             };
             if changes.is_empty() {
                 return Ok(());

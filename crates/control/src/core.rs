@@ -15,10 +15,12 @@ use store::Store;
 use tokio::sync::{Notify, watch};
 
 use crate::access::Accounts;
+use crate::day_counts::{self, DayCounts};
 use crate::jobs::OpenJobs;
 use crate::operations::Tasks;
 use crate::registry::Summaries;
 use crate::sessions::Outboxes;
+use crate::timeline::AgentLog;
 use crate::watch::{Counters, Watchers};
 use crate::webhooks::DeliveryHealth;
 use crate::{ChangeEvent, Clock, ControlError, lock_order};
@@ -39,6 +41,8 @@ pub(crate) struct Core {
     pub(crate) store_link: StoreLink,
     pub(crate) watchers: Watchers,
     pub(crate) summaries: Summaries,
+    pub(crate) agent_log: AgentLog,
+    pub(crate) day_counts: DayCounts,
     pub(crate) counters: Counters,
     pub(crate) deliveries: DeliveryHealth,
     /// A process that vanished from the topology may have stopped.
@@ -60,8 +64,12 @@ impl Core {
         let last_job_id = store.last_job_id().await?;
         let mut fleet = Fleet::new();
         fleet.apply(loaded.revision, &loaded.changes);
+        let day_counts = DayCounts::default();
         for (shard, bytes) in &loaded.status {
-            fleet.restore_shard(*shard, bytes);
+            match *shard {
+                day_counts::SHARD => day_counts.restore(bytes),
+                shard => fleet.restore_shard(shard, bytes),
+            }
         }
         let mut accounts = Accounts::default();
         accounts.apply(&loaded.changes);
@@ -83,6 +91,8 @@ impl Core {
             store_link: StoreLink::default(),
             watchers: Watchers::default(),
             summaries: Summaries::default(),
+            agent_log: AgentLog::default(),
+            day_counts,
             counters: Counters::default(),
             deliveries: DeliveryHealth::default(),
             retire: Notify::new(),

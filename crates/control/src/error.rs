@@ -108,6 +108,9 @@ pub enum CredentialFault {
     NoUser,
     #[error("the user is unknown or the password is wrong")]
     Password,
+    /// Only a user with a login has a password and logins.
+    #[error("the request has no login: log in as the user")]
+    NoLogin,
     #[error("the login link was used already, or it is too old: `muster console` makes another")]
     Code,
 }

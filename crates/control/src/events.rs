@@ -1,11 +1,13 @@
 //! Lists recorded events, and streams changes as they occur.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use model::access::{AccessArea, Caller, Permission};
+use model::change::HostId;
 use model::event::{Event, EventKind};
 use model::{Host, Namespace, ProcessName, UnixMillis};
-use store::{EventPage, StoredEvent};
+use store::{CountEventsBy, EventCount, EventPage, StoredEvent};
 
 use crate::core::Core;
 use crate::{Access, ChangeId, ChangeReader, ControlError};
@@ -37,8 +39,8 @@ pub struct EventView {
 /// Recorded events, and the live stream of changes.
 #[derive(Debug)]
 pub struct Events {
-    core: Arc<Core>,
-    access: Arc<Access>,
+    pub(crate) core: Arc<Core>,
+    pub(crate) access: Arc<Access>,
 }
 
 impl Events {
@@ -65,6 +67,36 @@ impl Events {
         caller: &Caller,
         filter: EventFilter,
     ) -> Result<Vec<EventView>, ControlError> {
+        let page = self.page(caller, filter)?;
+        let events = self.core.store.events(&page).await?;
+        Ok(views(&self.core, events))
+    }
+
+    /// How many there are in each bucket of time, of the `top` values with most of them. Ordered by time; the value of a host
+    /// is its address.
+    pub async fn counts(
+        &self,
+        caller: &Caller,
+        filter: EventFilter,
+        bucket: Duration,
+        by: CountEventsBy,
+        top: u32,
+    ) -> Result<Vec<EventCount>, ControlError> {
+        let page = self.page(caller, filter)?;
+        let mut counts = self.core.store.event_counts(&page, bucket, by, top).await?;
+        if by == CountEventsBy::Host {
+            let fleet = self.core.fleet();
+            for count in &mut counts {
+                let id = count.value.parse().map(HostId).ok();
+                if let Some(view) = id.and_then(|id| fleet.host(id)) {
+                    count.value = view.host.to_string();
+                }
+            }
+        }
+        Ok(counts)
+    }
+
+    fn page(&self, caller: &Caller, filter: EventFilter) -> Result<EventPage, ControlError> {
         if filter.namespaces.is_none() {
             self.access
                 .check(caller, Permission::View, AccessArea::Anything)?;
@@ -78,7 +110,7 @@ impl Events {
                 .filter_map(|host| fleet.host_id(host))
                 .collect()
         });
-        let page = EventPage {
+        Ok(EventPage {
             limit: filter.limit,
             before: filter.before,
             namespaces,
@@ -87,9 +119,7 @@ impl Events {
             kinds: filter.kinds,
             since: filter.since,
             until: filter.until,
-        };
-        let events = self.core.store.events(&page).await?;
-        Ok(views(&self.core, events))
+        })
     }
 }
 

@@ -1,4 +1,4 @@
-//! Jobs: one action on every instance of a scope, in order of priority and in batches.
+//! Jobs: one action on many processes, in order of priority and in batches.
 //!
 //! A job and its tasks are rows. The next step is a pure function of them (`order`), executed by a reconciler (`run`) that takes
 //! no input: after every wake-up it reads the rows again. The operation of a task is in the same commit as the task's new
@@ -7,13 +7,19 @@
 mod create;
 mod instance;
 mod order;
+mod pause;
+mod plan;
+mod retry;
 mod run;
+mod select;
 mod settle;
 mod table;
 mod workers;
 
 pub use create::NewJob;
+pub use order::Batch;
 pub(crate) use run::run;
+pub use select::JobSelection;
 pub use settle::solutions;
 pub(crate) use table::OpenJobs;
 
@@ -21,9 +27,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::access::{AccessArea, Caller, Permission};
-use model::job::{JobId, JobRow, JobStatus, JobTaskRow};
+use model::job::{JobArea, JobId, JobRow, JobStatus, JobTaskRow};
 use store::{JobPage, JobSummary};
 
+use self::order::TaskBrief;
 use crate::core::Core;
 use crate::{Access, ControlError, Operations, Replicas, Templates};
 
@@ -42,6 +49,26 @@ impl JobView {
         let tasks = self.tasks.iter();
         tasks.filter(|task| task.status == status).count()
     }
+
+    /// The batch under way; None once the job is over.
+    pub fn batch(&self) -> Option<Batch> {
+        batch_of(&self.job, &self.tasks)
+    }
+}
+
+/// A job in a list.
+#[derive(Debug, Clone)]
+pub struct JobListed {
+    pub summary: JobSummary,
+    /// The batch under way; None once the job is over.
+    pub batch: Option<Batch>,
+}
+
+fn batch_of(job: &JobRow, tasks: &[JobTaskRow]) -> Option<Batch> {
+    (!job.status.is_over()).then(|| {
+        let briefs: Vec<TaskBrief> = tasks.iter().map(TaskBrief::of).collect();
+        order::batch(&briefs, job.action.order(), &job.options)
+    })
 }
 
 /// Jobs over many instances.
@@ -88,8 +115,7 @@ impl Jobs {
                 }
             }
         };
-        self.access
-            .check(caller, Permission::View, view.job.business)?;
+        self.check(caller, Permission::View, &view.job.area)?;
         Ok(view)
     }
 
@@ -108,8 +134,8 @@ impl Jobs {
             // A large job is copied only for the answer.
             let still = self.core.jobs.table().n_ended(id);
             match still {
-                Some((business, so_far)) if so_far <= n_ended => {
-                    self.access.check(caller, Permission::View, business)?;
+                Some((area, so_far)) if so_far <= n_ended => {
+                    self.check(caller, Permission::View, &area)?;
                 }
                 Some(_) | None => return self.get(caller, id).await,
             }
@@ -121,19 +147,33 @@ impl Jobs {
         }
     }
 
-    /// Newest first; only those of businesses that the caller may see.
+    fn check(
+        &self,
+        caller: &Caller,
+        permission: Permission,
+        area: &JobArea,
+    ) -> Result<(), ControlError> {
+        match area {
+            JobArea::Business(business) => self.access.check(caller, permission, *business),
+            JobArea::Namespaces(namespaces) => namespaces
+                .iter()
+                .try_for_each(|namespace| self.access.check(caller, permission, namespace)),
+        }
+    }
+
+    /// Newest first; only those of businesses and namespaces that the caller may see.
     pub async fn list(
         &self,
         caller: &Caller,
         page: &JobPage,
-    ) -> Result<Vec<JobSummary>, ControlError> {
-        if let Some(business) = page.business {
-            self.access.check(caller, Permission::View, business)?;
-            return Ok(self.core.store.jobs(page).await?);
+    ) -> Result<Vec<JobListed>, ControlError> {
+        match page.business {
+            Some(business) => self.access.check(caller, Permission::View, business)?,
+            None => self
+                .access
+                .check(caller, Permission::View, AccessArea::Anything)?,
         }
-        self.access
-            .check(caller, Permission::View, AccessArea::Anything)?;
-        let sees = |summary: &JobSummary| caller.may(Permission::View, summary.job.business);
+        let sees = |summary: &JobSummary| may(caller, Permission::View, &summary.job.area);
         let (mut jobs, mut page) = (Vec::new(), page.clone());
         let wanted = page.limit as usize;
         while jobs.len() < wanted {
@@ -146,7 +186,24 @@ impl Jobs {
             }
         }
         jobs.truncate(wanted);
-        Ok(jobs)
+        let table = self.core.jobs.table();
+        let listed = jobs.into_iter().map(|summary| {
+            let open = table.open.get(&summary.job.id);
+            JobListed {
+                batch: open.and_then(|open| batch_of(&open.row, &open.tasks)),
+                summary,
+            }
+        });
+        Ok(listed.collect())
+    }
+}
+
+fn may(caller: &Caller, permission: Permission, area: &JobArea) -> bool {
+    match area {
+        JobArea::Business(business) => caller.may(permission, *business),
+        JobArea::Namespaces(namespaces) => namespaces
+            .iter()
+            .all(|namespace| caller.may(permission, namespace)),
     }
 }
 

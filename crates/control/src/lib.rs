@@ -16,10 +16,12 @@ mod access;
 mod answers;
 mod commit;
 mod core;
+mod day_counts;
 mod draft;
 mod enrol;
 mod error;
 mod events;
+mod failures;
 mod follow;
 mod jobs;
 mod lock_order;
@@ -31,19 +33,23 @@ mod secrets;
 mod sessions;
 mod snapshot;
 mod templates;
+mod timeline;
 mod topology;
 mod watch;
 mod webhooks;
+mod why;
 
 pub use access::{
     Access, AuditFilter, AuditLines, Credentials, FirstKeys, Identity, IdentityLogin, IdentityUser,
-    LoginCode, MissingArea, MissingRole, NewJoinToken, RevokedGrants, Subject,
+    LoginCode, LoginView, MissingArea, MissingRole, NewJoinToken, RevokedGrants, Subject,
 };
 pub use answers::{HostAnswer, HostLookup, HostSelector, TargetHost};
+pub use day_counts::{STEP_SECS as STATES_STEP_SECS, StatesOverTime};
 pub use enrol::{Certificate, Enrolment, Issued};
 pub use error::{ControlError, CredentialFault};
 pub use events::{EventFilter, EventView, Events};
-pub use jobs::{JobView, Jobs, NewJob, solutions};
+pub use failures::{AlikeReason, Failure, FailureGroup, group_failures};
+pub use jobs::{Batch, JobListed, JobSelection, JobView, Jobs, NewJob, solutions};
 pub use operations::{
     BlockReason, BlockedProcesses, Operate, OperateMatching, OperateSpec, OperationPlan,
     Operations, TargetView, TaskView, blocked, blocked_in_view,
@@ -57,6 +63,7 @@ pub use sessions::{
     Sessions,
 };
 pub use templates::{NewTemplate, PreviewOf, TemplateView, Templates};
+pub use timeline::{TimelineEntry, TimelineFilter, TimelineView, TimelineWord};
 pub use topology::{
     Apply, BusinessSummary, ChangeCounts, Difference, Overview, Selected, Topology, TopologySource,
 };
@@ -64,6 +71,7 @@ pub use watch::{
     Change, ChangeEvent, ChangeId, ChangeKey, ChangeReader, Figures, Missed, Registered,
 };
 pub use webhooks::{Deliveries, MAX_WEBHOOKS, WebhookHealth, Webhooks};
+pub use why::{Reason, Why, row_reason};
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -264,6 +272,8 @@ impl Background {
             topology::retire(topology.clone(), stop.clone()),
             topology::refresh(topology.clone(), stop.clone()),
             jobs::run(jobs.clone(), stop.clone()),
+            timeline::record_agents(core.clone(), stop.clone()),
+            day_counts::run(core.clone(), replicas.clone(), stop.clone()),
             snapshot::run(core.clone(), replicas.clone(), stop),
         );
         replicas.release_lease().await;

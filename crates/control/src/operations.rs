@@ -6,13 +6,16 @@ mod deadlines;
 mod operate;
 mod operate_matching;
 mod recorder;
+mod retry;
 mod task;
 mod tasks;
 
+pub(crate) use blocked::command_of;
 pub use blocked::{BlockReason, blocked, blocked_in_view};
 pub(crate) use deadlines::run as end_overdue;
 pub(crate) use operate::OperatePlan;
 pub use operate::{Operate, OperateSpec};
+pub(crate) use operate_matching::by_count;
 pub use operate_matching::{BlockedProcesses, OperateMatching, OperationPlan};
 pub(crate) use recorder::{Record, run as record};
 pub use task::{TargetView, TaskView};

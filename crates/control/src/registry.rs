@@ -18,8 +18,8 @@ use crate::core::Core;
 
 #[derive(Debug)]
 pub struct Registry {
-    core: Arc<Core>,
-    access: Arc<Access>,
+    pub(crate) core: Arc<Core>,
+    pub(crate) access: Arc<Access>,
 }
 
 impl Registry {

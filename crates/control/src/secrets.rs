@@ -72,6 +72,13 @@ pub(crate) fn hash_password(password: &str) -> SecretHash {
     }
 }
 
+/// The same on a thread that may block.
+pub(crate) async fn hash_password_elsewhere(password: &str) -> SecretHash {
+    let password = password.to_owned();
+    let hashing = tokio::task::spawn_blocking(move || hash_password(&password));
+    hashing.await.expect("hashing does not panic")
+}
+
 /// Whether this is the hashed secret. Takes constant time.
 pub(crate) fn verify(hash: &SecretHash, secret: &str) -> bool {
     match hash.scheme {

@@ -2,6 +2,7 @@
 
 mod behind;
 mod config_files;
+mod figures;
 mod held;
 mod leaving;
 mod logs;
@@ -140,6 +141,10 @@ impl Sessions {
             // Later commits find the outbox themselves.
             if let Some(view) = fleet.host(host) {
                 outbox.disconnect_if_revoked(certified, view.enrolled_at);
+            }
+            if let Some(view) = fleet.host(host) {
+                let log = &self.core.agent_log;
+                log.came(host, view.link, at, self.core.started_at);
             }
             fleet.set_agent_info(host, info_of(hello));
             fleet.set_link(host, Link::Up { since: at });

@@ -22,6 +22,8 @@ const SAVES_PER_PURGE: u32 = 720;
 const KEEP_TASKS_MS: i64 = 2 * 24 * 3600 * 1000;
 /// How long events stay readable, and a webhook's receiver may be down before it misses some.
 const KEEP_EVENTS_MS: i64 = 30 * 24 * 3600 * 1000;
+/// How long the timeline goes back.
+const KEEP_TIMELINE_MS: i64 = 30 * 24 * 3600 * 1000;
 /// How long jobs stay readable after their start.
 const KEEP_JOBS_MS: i64 = 30 * 24 * 3600 * 1000;
 /// How many commits stay in the log, for replicas that were disconnected from the store.
@@ -113,6 +115,9 @@ impl Core {
             .await?;
         self.store
             .purge_events(self.now().plus_millis(-KEEP_EVENTS_MS))
+            .await?;
+        self.store
+            .purge_timeline(self.now().plus_millis(-KEEP_TIMELINE_MS))
             .await?;
         self.store
             .purge_jobs(self.now().plus_millis(-KEEP_JOBS_MS))

@@ -13,7 +13,7 @@ use fleet::Row;
 use model::change::ProcessId;
 use model::config_template::TemplateId;
 use model::event::{Event, EventKind};
-use model::job::{JobAction, JobId, JobStatus};
+use model::job::{JobAction, JobArea, JobId, JobStatus};
 use model::status::LastExit;
 use model::topology::BusinessId;
 use model::{Flag, FullName, Host, Namespace, ProcessState, TaskId, UnixMillis};
@@ -56,7 +56,7 @@ pub enum ChangeEvent {
     /// A job after a change.
     Job {
         id: JobId,
-        business: BusinessId,
+        area: JobArea,
         action: JobAction,
         status: JobStatus,
         counts: JobCounts,

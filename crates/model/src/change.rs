@@ -11,6 +11,7 @@ use crate::event::Event;
 use crate::group::ProcessGroup;
 use crate::job::{JobRow, JobTaskRow};
 use crate::spec::Probe;
+use crate::timeline::TimelineRow;
 use crate::topology::{BkProcessId, TopologyChanges};
 use crate::webhook::Webhook;
 use crate::{
@@ -93,6 +94,8 @@ pub struct Changes {
     pub job_tasks: Vec<JobTaskRow>,
     pub templates: TemplateChanges,
     pub audit: Vec<Audit>,
+    /// Written with the commit; never read back as changes.
+    pub timeline: Vec<TimelineRow>,
 }
 
 impl Changes {
@@ -155,6 +158,8 @@ pub struct TaskRow {
     pub created_at: UnixMillis,
     pub app: String,
     pub user: String,
+    /// The task whose failed targets it repeats.
+    pub retries: Option<TaskId>,
 }
 
 /// One target as requested. Its result is an [`OutcomeRow`].

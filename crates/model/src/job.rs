@@ -1,13 +1,13 @@
-//! Jobs: one action on every instance of a scope, by priority and in batches.
+//! Jobs: one action on many processes, by priority and in batches.
 
 use serde::{Deserialize, Serialize};
 
 use crate::config_template::TemplateId;
 use crate::operation::MAX_OUTPUT;
 use crate::topology::{BkProcessId, BusinessId};
-use crate::{Code, Invalid, Op, OpId, UnixMillis};
+use crate::{Code, FullName, Host, Invalid, Namespace, Op, OpId, UnixMillis};
 
-/// How many instances one job may have.
+/// How many tasks one job may have.
 pub const MAX_JOB_TASKS: usize = 200_000;
 
 number_id!(JobId);
@@ -95,6 +95,11 @@ impl JobAction {
         }
     }
 
+    /// The action that executes an operation.
+    pub fn of_op(op: Op) -> Option<Self> {
+        Self::ALL.into_iter().find(|action| action.op() == Some(op))
+    }
+
     pub fn order(self) -> PriorityOrder {
         match self {
             Self::Stop | Self::Restart => PriorityOrder::HighFirst,
@@ -174,12 +179,72 @@ impl JobStatus {
     }
 }
 
+/// The size of the batches of a job, as a caller asks for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BatchSize {
+    Tasks(u32),
+    /// Of all tasks of the job, from 1 to 100.
+    Percent(u32),
+}
+
+impl BatchSize {
+    /// A number, or a text such as `10%`.
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
+        let text = text.trim();
+        let size = match text.strip_suffix('%') {
+            Some(percent) => percent
+                .trim_end()
+                .parse()
+                .ok()
+                .filter(|percent| (1..=100).contains(percent))
+                .map(Self::Percent),
+            None => text.parse().ok().filter(|n| *n >= 1).map(Self::Tasks),
+        };
+        size.ok_or_else(|| {
+            let rule = format!(
+                "must be a whole number from 1, or a share such as 10% (1% to 100%), not {text:?}"
+            );
+            Invalid::new("batch_size", rule)
+        })
+    }
+
+    /// The number of tasks at a time in a job of so many. A share is rounded up.
+    pub fn of(self, n_tasks: usize) -> u32 {
+        match self {
+            Self::Tasks(n) => n,
+            Self::Percent(percent) => {
+                let share = (n_tasks as u64 * u64::from(percent)).div_ceil(100);
+                u32::try_from(share).unwrap_or(u32::MAX).max(1)
+            }
+        }
+    }
+}
+
+/// What a job acts in, which decides who may see and operate it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum JobArea {
+    Business(BusinessId),
+    /// A job over registered processes: the namespaces of its tasks, each once.
+    Namespaces(Vec<Namespace>),
+}
+
+impl JobArea {
+    pub fn business(&self) -> Option<BusinessId> {
+        match self {
+            Self::Business(business) => Some(*business),
+            Self::Namespaces(_) => None,
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JobRow {
     pub id: JobId,
-    pub business: BusinessId,
+    #[serde(flatten)]
+    pub area: JobArea,
     pub action: JobAction,
-    /// The scope or expression of the request, shown to callers and evaluated again on a retry.
+    /// The scope, expression or filter of the request, shown to callers.
     pub scope: serde_json::Value,
     pub options: JobOptions,
     pub app: String,
@@ -191,6 +256,9 @@ pub struct JobRow {
     /// The user who cancelled it; empty if it was not cancelled.
     #[serde(default)]
     pub cancelled_by: String,
+    /// The user who paused it; empty while it is not paused.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub paused_by: String,
     /// When failed tasks were last retried, or `NEVER`. Earlier failures no longer block tasks.
     #[serde(default = "never")]
     pub retried_at: UnixMillis,
@@ -200,14 +268,45 @@ fn never() -> UnixMillis {
     UnixMillis::NEVER
 }
 
-/// One instance of a job.
+/// The process that a task of a job is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum JobTarget {
+    /// An instance of a process of a business.
+    Instance {
+        process: BkProcessId,
+        local_inst_id: u32,
+    },
+    /// A registered process on one host.
+    Registered { registered: FullName, host: Host },
+}
+
+impl JobTarget {
+    /// The process of the view, in a job of a business.
+    pub fn process(&self) -> Option<BkProcessId> {
+        self.instance().map(|(process, _)| process)
+    }
+
+    /// The process of the view and its `local_inst_id`, in a job of a business.
+    pub fn instance(&self) -> Option<(BkProcessId, u32)> {
+        match self {
+            Self::Instance {
+                process,
+                local_inst_id,
+            } => Some((*process, *local_inst_id)),
+            Self::Registered { .. } => None,
+        }
+    }
+}
+
+/// One process of a job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JobTaskRow {
     pub job: JobId,
     /// From 0, in the order of process id and `local_inst_id`.
     pub ordinal: u32,
-    pub process: BkProcessId,
-    pub local_inst_id: u32,
+    #[serde(flatten)]
+    pub target: JobTarget,
     /// Fixed when the job starts, so that it stays true for later readers.
     pub label: JobTaskLabel,
     pub priority: i32,
@@ -229,6 +328,16 @@ pub struct JobTaskRow {
     pub ended_at: UnixMillis,
 }
 
+impl JobTaskRow {
+    /// Names the task in a sentence: `set.module.service.process.id`, or `namespace/name on cloud:ip`.
+    pub fn title(&self) -> String {
+        match &self.target {
+            JobTarget::Instance { .. } => crate::expression::unescaped(&self.label.expression),
+            JobTarget::Registered { registered, host } => format!("{registered} on {host}"),
+        }
+    }
+}
+
 /// Cuts an output to [`MAX_OUTPUT`] bytes and marks the cut.
 pub fn truncate_output(output: &mut String) {
     const CUT: &str = "\n… the rest is not kept\n";
@@ -241,11 +350,13 @@ pub fn truncate_output(output: &mut String) {
     crate::text::sanitize_lines(output, MAX_OUTPUT);
 }
 
-/// Describes an instance by names, which stay true when the topology changes.
+/// Describes the process of a task by names, which stay true when the topology changes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobTaskLabel {
-    /// `set.module.service.process.id`, names escaped; jobs of earlier versions have them as they are.
+    /// `set.module.service.process.id`, names escaped; jobs of earlier versions have them as they are. Empty for a registered
+    /// process.
     pub expression: String,
+    /// The alias; of a registered process `namespace/name`.
     pub bk_process_name: String,
     pub inst_id: u64,
     pub bk_cloud_id: u32,
@@ -267,6 +378,104 @@ mod tests {
         output.push_str("more");
         truncate_output(&mut output);
         assert!(output == once, "text after the cut was kept");
+    }
+
+    #[test]
+    fn a_batch_is_a_number_or_a_share() {
+        assert_eq!(BatchSize::parse("7").unwrap().of(1000), 7);
+        for (text, n_tasks, size) in [
+            ("10%", 100, 10),
+            (" 10 % ", 101, 11),
+            ("1%", 3, 1),
+            ("100%", 3, 3),
+            ("50%", 0, 1),
+        ] {
+            assert_eq!(
+                BatchSize::parse(text).unwrap().of(n_tasks),
+                size,
+                "{text} of {n_tasks}"
+            );
+        }
+        for bad in [
+            "",
+            "0",
+            "0%",
+            "101%",
+            "-1",
+            "1.5%",
+            "ten",
+            "%",
+            "99999999999",
+        ] {
+            assert_eq!(BatchSize::parse(bad).unwrap_err().field, "batch_size");
+        }
+    }
+
+    /// Jobs of earlier versions have a business, and instances as tasks.
+    #[test]
+    fn rows_of_earlier_versions_are_read() {
+        let old = r#"{"id":7,"business":2,"action":"start","scope":{"scope":{}},"options":{"batch_size":3},"app":"a",
+            "user":"u","created_at":1,"ended_at":0,"status":"running"}"#;
+        let job: JobRow = serde_json::from_str(old).unwrap();
+        assert_eq!(job.area, JobArea::Business(BusinessId(2)));
+        assert_eq!(
+            (job.paused_by.as_str(), job.options.batch_size),
+            ("", Some(3))
+        );
+        let json = serde_json::to_value(&job).unwrap();
+        assert_eq!(
+            (&json["business"], json.get("paused_by")),
+            (&2.into(), None)
+        );
+
+        let old = r#"{"job":7,"ordinal":3,"process":46,"local_inst_id":2,"label":{"expression":"a.b.c.d.46",
+            "bk_process_name":"d","inst_id":2,"bk_cloud_id":0,"bk_host_innerip":"10.0.0.1"},"priority":0,"unit":0,
+            "status":"failed","op":null,"code":117,"reason":"away","started_at":0,"ended_at":5}"#;
+        let task: JobTaskRow = serde_json::from_str(old).unwrap();
+        let (process, local_inst_id) = (BkProcessId(46), 2);
+        assert_eq!(
+            task.target,
+            JobTarget::Instance {
+                process,
+                local_inst_id
+            }
+        );
+        let again: JobTaskRow =
+            serde_json::from_str(&serde_json::to_string(&task).unwrap()).unwrap();
+        assert_eq!(again, task);
+    }
+
+    #[test]
+    fn a_job_over_registered_processes_reads_back_as_it_was_written() {
+        let task = JobTaskRow {
+            job: JobId(1),
+            ordinal: 0,
+            target: JobTarget::Registered {
+                registered: "web/nginx".parse().unwrap(),
+                host: "3:10.0.0.1".parse().unwrap(),
+            },
+            label: JobTaskLabel::default(),
+            priority: 0,
+            unit: 0,
+            status: JobStatus::Pending,
+            op: None,
+            code: Code::OK,
+            reason: String::new(),
+            output: String::new(),
+            command: String::new(),
+            started_at: UnixMillis::NEVER,
+            ended_at: UnixMillis::NEVER,
+        };
+        let json = serde_json::to_value(&task).unwrap();
+        assert_eq!(
+            (&json["registered"], &json["host"]),
+            (&"web/nginx".into(), &"3:10.0.0.1".into())
+        );
+        assert_eq!(serde_json::from_value::<JobTaskRow>(json).unwrap(), task);
+        let area = JobArea::Namespaces(vec![Namespace::parse("web").unwrap()]);
+        let json = serde_json::to_string(&area).unwrap();
+        assert_eq!(json, r#"{"namespaces":["web"]}"#);
+        assert_eq!(serde_json::from_str::<JobArea>(&json).unwrap(), area);
     }
 
     #[test]

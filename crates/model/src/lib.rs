@@ -13,6 +13,7 @@ pub mod config_template;
 pub mod digest;
 pub mod event;
 pub mod expression;
+pub mod figures;
 pub mod group;
 pub mod held;
 pub mod host;
@@ -28,6 +29,7 @@ pub mod spec;
 pub mod status;
 pub mod text;
 pub mod time;
+pub mod timeline;
 pub mod topology;
 pub mod webhook;
 

@@ -28,14 +28,16 @@ use std::time::Duration;
 use model::change::{Changes, HostId, Revision};
 use model::config_template::ContentId;
 use model::job::JobId;
+use model::timeline::TimelineRow;
 use model::{TaskId, UnixMillis};
 
 pub use copy::{CopiedTable, CopyError, CopyProgress, CopyStep, copy};
 use database::Database;
 pub use error::{Cause, StoreError};
 pub use query::{
-    AuditPage, AuditRow, EventPage, JobCounts, JobPage, JobSummary, Loaded, MailMessage,
-    StoredEvent, StoredJob, StoredTask, TaskSummary,
+    AuditPage, AuditRow, CountEventsBy, EventCount, EventPage, JobCounts, JobPage, JobSummary,
+    Loaded, MailMessage, StoredEvent, StoredJob, StoredTask, StoredTimelineRow, TaskPage,
+    TaskReader, TaskSummary, TimelinePage,
 };
 use sql::revision::Position;
 
@@ -172,9 +174,9 @@ impl Store {
         transaction!(self, begin_read, |tx| sql::task::one(tx, id).await?)
     }
 
-    /// Newest first, continuing before a task of the page before.
-    pub fn tasks(&self, limit: u32, before: Option<TaskId>) -> Call<'_, Vec<TaskSummary>> {
-        statement!(self, |conn| sql::task::list(conn, limit, before).await)
+    /// Newest first.
+    pub fn tasks<'a>(&'a self, page: &'a TaskPage) -> Call<'a, Vec<TaskSummary>> {
+        statement!(self, |conn| sql::task::page(conn, page).await)
     }
 
     pub fn job(&self, id: JobId) -> Call<'_, Option<StoredJob>> {
@@ -207,6 +209,40 @@ impl Store {
     /// An event that arrives late is sorted in by its time. A page that continues before a purged event is empty.
     pub fn events<'a>(&'a self, page: &'a EventPage) -> Call<'a, Vec<StoredEvent>> {
         transaction!(self, begin_read, |tx| sql::event::page(tx, page).await?)
+    }
+
+    /// How many events happened in each bucket of time, by kind, process or host: only the `top` values with most events.
+    /// Ordered by time. `limit` and `before` of the page do not count.
+    pub fn event_counts<'a>(
+        &'a self,
+        page: &'a EventPage,
+        bucket: Duration,
+        by: CountEventsBy,
+        top: u32,
+    ) -> Call<'a, Vec<EventCount>> {
+        transaction!(self, begin_read, |tx| sql::event::counts(
+            tx, page, bucket, by, top
+        )
+        .await?)
+    }
+
+    /// Newest first.
+    pub fn timeline<'a>(&'a self, page: &'a TimelinePage) -> Call<'a, Vec<StoredTimelineRow>> {
+        statement!(self, |conn| sql::timeline::page(conn, page).await)
+    }
+
+    /// Adds to the timeline what no commit describes: agents that came or went. Takes no revision.
+    pub fn add_timeline<'a>(&'a self, rows: &'a [TimelineRow]) -> Call<'a, ()> {
+        transaction!(self, begin_write, |tx| sql::timeline::write(tx, rows)
+            .await?)
+    }
+
+    /// Deletes the rows of the timeline that are older than a moment.
+    pub fn purge_timeline(&self, before: UnixMillis) -> Call<'_, ()> {
+        Box::pin(async move {
+            repeat!(self, |tx| sql::purge::timeline(tx, before).await?);
+            Ok(())
+        })
     }
 
     /// The events that arrived after this one, in the order of arrival, which for each host is the order of its numbers.

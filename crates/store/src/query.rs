@@ -1,11 +1,12 @@
 //! What callers ask the store for, and what they get.
 
 use model::access::Audit;
-use model::change::{Changes, HostId, Revision, TargetRow, TaskRow};
+use model::change::{Changes, HostId, NameId, Revision, TargetRow, TaskRow};
 use model::event::{Event, EventKind};
 use model::job::{JobAction, JobId, JobRow, JobStatus, JobTaskRow};
+use model::timeline::{TimelineKind, TimelineRow};
 use model::topology::BusinessId;
-use model::{Namespace, Op, Outcome, ProcessName, UnixMillis};
+use model::{FullName, Namespace, Op, Outcome, ProcessName, TaskId, UnixMillis};
 
 /// Everything that a starting server needs in memory.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -39,6 +40,35 @@ pub struct TaskSummary {
     pub n_processes: u32,
 }
 
+/// Which tasks to read. A field that is None does not filter.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TaskPage {
+    pub limit: u32,
+    /// The last id of the page before.
+    pub before: Option<TaskId>,
+    /// With a target in one of these.
+    pub namespaces: Option<Vec<Namespace>>,
+    /// With a target of this process.
+    pub process: Option<FullName>,
+    pub op: Option<Op>,
+    pub app: Option<String>,
+    pub user: Option<String>,
+    pub has_ended: Option<bool>,
+    /// Only tasks of this time and later.
+    pub since: Option<UnixMillis>,
+    /// Only earlier tasks.
+    pub until: Option<UnixMillis>,
+    pub visible_to: Option<TaskReader>,
+}
+
+/// A reader who sees the tasks that have all their targets in these namespaces, and its own.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TaskReader {
+    pub namespaces: Vec<Namespace>,
+    pub app: String,
+    pub user: String,
+}
+
 /// How many targets of a task are read for its summary, so that a page of large tasks stays cheap.
 pub(crate) const SUMMARISED_TARGETS: u32 = 1000;
 
@@ -59,6 +89,10 @@ pub struct JobPage {
     pub action: Option<JobAction>,
     pub status: Option<JobStatus>,
     pub user: Option<String>,
+    /// Only jobs of this time and later.
+    pub since: Option<UnixMillis>,
+    /// Only earlier jobs.
+    pub until: Option<UnixMillis>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -109,6 +143,47 @@ pub struct EventPage {
     pub since: Option<UnixMillis>,
     /// Only earlier events.
     pub until: Option<UnixMillis>,
+}
+
+/// Which part of the timeline to read. A field that is None does not filter.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TimelinePage {
+    pub limit: u32,
+    /// Time and id of the last row of the page before.
+    pub before: Option<(UnixMillis, u64)>,
+    /// `Some(None)` for rows of no process.
+    pub name: Option<Option<NameId>>,
+    /// `Some(None)` for rows of several hosts.
+    pub host: Option<Option<HostId>>,
+    pub kinds: Option<Vec<TimelineKind>>,
+    /// Only rows of this time and later.
+    pub since: Option<UnixMillis>,
+    /// Only earlier rows.
+    pub until: Option<UnixMillis>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredTimelineRow {
+    pub id: u64,
+    pub row: TimelineRow,
+}
+
+/// By what events are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CountEventsBy {
+    Kind,
+    Process,
+    Host,
+}
+
+/// How many events of one value happened in one bucket of time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventCount {
+    /// The begin of the bucket.
+    pub at: UnixMillis,
+    /// A kind, `namespace/name`, or the id of a host.
+    pub value: String,
+    pub count: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

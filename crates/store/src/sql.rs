@@ -26,6 +26,7 @@ pub(crate) mod setting;
 mod statement;
 pub(crate) mod status;
 pub(crate) mod task;
+pub(crate) mod timeline;
 pub(crate) mod topology;
 pub(crate) mod webhook;
 
@@ -63,6 +64,7 @@ pub(crate) async fn write(
     job::task::write(conn, log, &changes.job_tasks, &reopened).await?;
     config_template::write(conn, log, &changes.templates).await?;
     audit::write(conn, &changes.audit).await?;
+    timeline::write(conn, &changes.timeline).await?;
     entry.write(conn, revision, mark).await
 }
 

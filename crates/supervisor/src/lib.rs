@@ -34,6 +34,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::event::Event;
+use model::figures::FigureSeries;
 use model::group::ProcessGroup;
 use model::held::HeldReport;
 use model::spec::Probe;
@@ -60,6 +61,8 @@ pub enum Request {
     AcknowledgeEvents(u64),
     /// Report what is held.
     Held(oneshot::Sender<HeldReport>),
+    /// The figures of a process over the last hour; none if it is not held.
+    Figures(FullName, oneshot::Sender<Option<FigureSeries>>),
     /// Open the output of a process.
     Logs(LogRequest, oneshot::Sender<Result<Log, LogError>>),
 }

@@ -52,6 +52,8 @@ pub enum Question {
     /// What is in this file? Answered at once with an empty output, then with a [`model::config_file::FileLookup`] as one line of
     /// JSON and the content behind it.
     ReadFile(ReadFile),
+    /// How much did this process use in the last hour? Answered with a [`model::figures::FigureSeries`] as JSON.
+    Figures(FiguresOf),
     /// The reader has taken this many chunks: as many more may come.
     More { chunks: u32 },
     /// The reader is gone.
@@ -107,6 +109,11 @@ pub struct ReadFile {
     pub max_bytes: u64,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FiguresOf {
+    pub process: FullName,
+}
+
 impl Ask {
     pub fn new(id: u64, question: &Question) -> Self {
         let body_json = serde_json::to_string(question).expect("a question has only string keys");
@@ -116,6 +123,7 @@ impl Ask {
             | Question::Logs(_)
             | Question::SelectedLogs(_)
             | Question::ReadFile(_)
+            | Question::Figures(_)
             | Question::More { .. }
             | Question::Cancel => Bytes::new(),
         };
@@ -227,6 +235,7 @@ mod tests {
                 logs(Some(chunks)).into_question(),
                 Question::WriteFile(WriteFile { file, content: content.into() }),
                 Question::ReadFile(ReadFile { path, max_bytes }),
+                Question::Figures(FiguresOf { process: process.clone() }),
                 Question::More { chunks },
                 Question::Cancel,
             ] {

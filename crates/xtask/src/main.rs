@@ -59,6 +59,9 @@ enum Bench {
         after_help = "Examples:\n  cargo xtask bench view\n  cargo xtask bench view --processes 10000   # a quick look"
     )]
     View(bench::view::Args),
+    /// What watchers cost: changes of a simulated fleet, streamed to many of them.
+    #[command(after_help = bench::fleet::watch::EXAMPLES)]
+    Watch(bench::fleet::watch::WatchArgs),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -67,6 +70,7 @@ fn main() -> anyhow::Result<()> {
         Task::Bench(Bench::Agent(args)) => bench::agent::run(&args),
         Task::Bench(Bench::Fleet(args)) => bench::fleet::run(&args),
         Task::Bench(Bench::View(args)) => bench::view::run(&args),
+        Task::Bench(Bench::Watch(args)) => bench::fleet::watch::run(&args),
         Task::Soak(args) => soak::run(&args),
         Task::Notices(args) => notices::run(&args),
         Task::BareLoop(args) => bench::agent::bare::run(&args),

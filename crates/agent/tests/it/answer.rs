@@ -80,6 +80,38 @@ async fn the_supervisor_answers_what_is_held_in_chunks() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn figures_are_answered_and_an_unknown_process_is_refused() {
+    let (mut state, mut supervisor) = state(Recovered::default(), 64);
+    let mut series = model::figures::FigureSeries::empty();
+    series.cpu[239] = Some(1.5);
+    session(&mut state, 4096, async |mut server| {
+        welcome(&mut server).await;
+        for (id, known) in [(3, Some(series.clone())), (4, None)] {
+            let wanted = wire::ask::FiguresOf {
+                process: name("n/a"),
+            };
+            send(&mut server, Ask::new(id, &Question::Figures(wanted))).await;
+            let Some(Request::Figures(process, answer)) = supervisor.requests.recv().await else {
+                panic!("not asked");
+            };
+            assert_eq!(process, name("n/a"));
+            answer.send(known.clone()).unwrap();
+            let output = output(&mut server).await;
+            assert!(output.last);
+            match known {
+                Some(series) => {
+                    let read: model::figures::FigureSeries =
+                        serde_json::from_slice(&output.chunk).unwrap();
+                    assert_eq!(read, series);
+                }
+                None => assert_eq!(output.refused, "the agent does not hold n/a"),
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_refusal_is_passed_on_and_an_unknown_question_refused() {
     let (mut state, mut supervisor) = state(Recovered::default(), 64);
     session(&mut state, 4096, async |mut server| {

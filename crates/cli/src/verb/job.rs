@@ -1,4 +1,4 @@
-//! `muster job`: one action on everything that is selected of a business, in order of priority and in batches.
+//! `muster job`: one action on everything that is selected, in order of priority and in batches.
 
 mod begin;
 mod follow;
@@ -19,10 +19,14 @@ pub const EXAMPLES: &str = "\
 Examples:
   muster job start --biz 2 --set zone-1               start what is there, and follow it
   muster job restart --biz 2 --expr 'zone-*.login' --batch 10 --pause 5s --max-failures 2
+  muster job restart 'web/*' -l tier=front --batch 10% --pause 30s     without a business
   muster job release --biz 2 --module login --then reload
   muster job list --biz 2
   muster job show 17 --failed --with-output           why tasks failed
+  muster job show 17 --failures                       the same, alike reasons in one line
   muster job watch 17                                 follow it to its end
+  muster job pause 17                                 nothing more begins until it is resumed
+  muster job resume 17
   muster job retry 17                                 what failed, again
   muster job cancel 17                                nothing more begins
 
@@ -74,6 +78,20 @@ pub enum Action {
     /// Run the failed tasks again, and follow them
     #[command(after_help = EXAMPLES)]
     Retry(follow::RetryArgs),
+    /// Start no more tasks of a job until it is resumed; running ones finish
+    #[command(after_help = EXAMPLES)]
+    Pause {
+        /// As `muster job list` shows it
+        #[arg(value_name = "ID")]
+        id: u32,
+    },
+    /// Go on with a paused job
+    #[command(after_help = EXAMPLES)]
+    Resume {
+        /// As `muster job list` shows it
+        #[arg(value_name = "ID")]
+        id: u32,
+    },
     /// Start no more tasks of a job; running ones finish
     #[command(after_help = EXAMPLES)]
     Cancel {
@@ -99,14 +117,23 @@ pub fn run(context: &Context, action: &Action) -> Result<Exit, Failure> {
         Action::Show(args) => report::run(context, args),
         Action::Watch(args) => follow::watch(context, args),
         Action::Retry(args) => follow::retry(context, args),
+        Action::Pause { id } => {
+            let text = format!("job {id} is paused: what is under way ends by itself");
+            change(context, *id, "pause", text)
+        }
+        Action::Resume { id } => change(context, *id, "resume", format!("job {id} goes on")),
         Action::Cancel { id } => {
-            let path = job_path(*id).join("cancel");
-            let cancelled: JobCreated = context.client()?.post(&path, &()).map_err(no_job)?;
             let text = format!("job {id} is cancelled: what is under way ends by itself");
-            context.out.result(&cancelled, text)?;
-            Ok(Exit::Ok)
+            change(context, *id, "cancel", text)
         }
     }
+}
+
+fn change(context: &Context, id: u32, how: &str, text: String) -> Result<Exit, Failure> {
+    let path = job_path(id).join(how);
+    let changed: JobCreated = context.client()?.post(&path, &()).map_err(no_job)?;
+    context.out.result(&changed, text)?;
+    Ok(Exit::Ok)
 }
 
 /// The failure to find a job, with how to list them.

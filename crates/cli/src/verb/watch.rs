@@ -113,8 +113,11 @@ fn sentence(out: &Out, change: &ChangeEvent) -> String {
         }),
         "job" => parsed(data, |job: JobProgress| {
             clean(&format!(
-                "{} ({} of business {}): {}",
-                job.id, job.action, job.business, job.status
+                "{} ({}{}): {}",
+                job.id,
+                job.action,
+                of_business(job.business),
+                job.status
             ))
         }),
         "registration" => parsed(data, |registration: RegistrationChange| {
@@ -165,4 +168,9 @@ fn status_text(out: &Out, status: &StatusChange) -> String {
         clean(&status.host.to_string()),
         out.paint(state_style(&status.state), &clean(&state))
     )
+}
+
+/// A job over registered processes has no business.
+fn of_business(business: Option<u32>) -> String {
+    business.map_or_else(String::new, |business| format!(" of business {business}"))
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::command::muster;
 use crate::fake_server::{FakeServer, ok, status};
 
-const VERBS: [&str; 39] = [
+const VERBS: [&str; 40] = [
     "up",
     "server",
     "agent",
@@ -29,6 +29,7 @@ const VERBS: [&str; 39] = [
     "query",
     "ps",
     "status",
+    "why",
     "task",
     "hosts",
     "search",

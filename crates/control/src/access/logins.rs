@@ -5,13 +5,13 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use model::UnixMillis;
-use model::access::{Audit, Caller, Login};
+use model::access::{Audit, Caller, Login, User};
 use model::change::Changes;
+use model::{Invalid, UnixMillis};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-use super::Access;
+use super::{Access, Credentials};
 use crate::{ControlError, CredentialFault, secrets};
 
 /// How long a login lasts.
@@ -33,11 +33,26 @@ impl Access {
         password: &str,
         from: Option<IpAddr>,
     ) -> Result<(String, UnixMillis), ControlError> {
-        let started = Instant::now();
-        let allowed = self.attempts.begin(name, from, started);
+        if !self.try_password(name, password, from, "login").await? {
+            let fault = CredentialFault::Password;
+            return Err(ControlError::Unauthenticated(fault));
+        }
+        self.begin_login(name, None, from).await
+    }
+
+    /// Checks a password at a limited rate. Failures go into the audit trail, as `what`.
+    pub(super) async fn try_password(
+        &self,
+        name: &str,
+        password: &str,
+        from: Option<IpAddr>,
+        what: &str,
+    ) -> Result<bool, ControlError> {
+        let allowed = self.attempts.begin(name, from, Instant::now());
         if let Err(wait) = allowed {
             let why = "too many failed logins";
-            self.note_refusal(person(name, from), "login.refused", name, why.to_owned());
+            let action = format!("{what}.refused");
+            self.note_refusal(person(name, from), &action, name, why.to_owned());
             return Err(ControlError::TooManyTries {
                 retry_after_ms: wait.as_millis() as u64,
             });
@@ -47,13 +62,16 @@ impl Access {
             let message = "too many logins at a time: try again".to_owned();
             return Err(ControlError::Busy(message));
         };
-        if !self.is_password_of(name, password).await {
-            let fault = CredentialFault::Password;
-            self.note_refusal(person(name, from), "login.failed", name, fault.to_string());
-            return Err(ControlError::Unauthenticated(fault));
+        let is_right = self.is_password_of(name, password).await;
+        match is_right {
+            true => self.attempts.succeeded(name, from),
+            false => {
+                let action = format!("{what}.failed");
+                let why = CredentialFault::Password.to_string();
+                self.note_refusal(person(name, from), &action, name, why);
+            }
         }
-        self.attempts.succeeded(name, from);
-        self.begin_login(name, None, from).await
+        Ok(is_right)
     }
 
     async fn is_password_of(&self, name: &str, password: &str) -> bool {
@@ -148,6 +166,131 @@ impl Access {
             Ok((changes, ()))
         })
         .await
+    }
+}
+
+/// A login that has not ended, without its token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoginView {
+    /// Names the login. The token cannot be derived from it.
+    pub id: String,
+    pub created_at: UnixMillis,
+    pub expires_at: UnixMillis,
+    /// Whether the caller uses it.
+    pub is_current: bool,
+}
+
+/// How many hexadecimal digits name a login.
+const ID_DIGITS: usize = 16;
+
+fn login_id(login: &Login) -> String {
+    // Hashed again: the hash of a token is what the store looks logins up by.
+    let hash = secrets::sha256(&secrets::hex(&login.token_sha256));
+    secrets::hex(&hash)[..ID_DIGITS].to_owned()
+}
+
+impl Access {
+    /// The login that a request carries.
+    fn own_login(&self, credentials: &Credentials) -> Result<Login, ControlError> {
+        let token = credentials.token.as_deref().unwrap_or_default();
+        let accounts = self.core.accounts();
+        let login = accounts.login(token, self.core.now());
+        login
+            .map(|(_, login)| login.clone())
+            .ok_or(ControlError::Unauthenticated(CredentialFault::NoLogin))
+    }
+
+    /// The logins of the caller's user, the newest first. Needs a login, and no role.
+    pub fn own_logins(&self, credentials: &Credentials) -> Result<Vec<LoginView>, ControlError> {
+        let current = self.own_login(credentials)?;
+        let now = self.core.now();
+        let accounts = self.core.accounts();
+        let logins = accounts.logins.values();
+        let own = logins.filter(|login| login.user == current.user && login.expires_at > now);
+        let mut own: Vec<LoginView> = own
+            .map(|login| LoginView {
+                id: login_id(login),
+                created_at: login.expires_at.plus_millis(-LOGIN_MS),
+                expires_at: login.expires_at,
+                is_current: login.token_sha256 == current.token_sha256,
+            })
+            .collect();
+        own.sort_by(|a, b| (b.expires_at, &a.id).cmp(&(a.expires_at, &b.id)));
+        Ok(own)
+    }
+
+    /// Ends a login of the caller's user.
+    pub async fn end_own_login(
+        &self,
+        caller: &Caller,
+        credentials: &Credentials,
+        id: &str,
+    ) -> Result<(), ControlError> {
+        let user = self.own_login(credentials)?.user;
+        let (caller, id, at) = (caller.clone(), id.to_owned(), self.core.now());
+        self.core
+            .commit(move |world| {
+                let mut logins = world.accounts.logins.values();
+                let login = logins.find(|login| login.user == user && login_id(login) == id);
+                let Some(login) = login else {
+                    let message = format!("you have no login {id:?}");
+                    return Err(ControlError::NotFound(message));
+                };
+                let audit = Audit::new(&caller, at, "login.end", user.clone(), id.clone());
+                let changes = Changes {
+                    logins_gone: vec![login.token_sha256],
+                    audit: vec![audit],
+                    ..Default::default()
+                };
+                Ok((changes, ()))
+            })
+            .await
+    }
+
+    /// Changes the password of the caller's user, and ends all other logins of the user.
+    pub async fn change_own_password(
+        &self,
+        caller: &Caller,
+        credentials: &Credentials,
+        old: &str,
+        new: &str,
+    ) -> Result<(), ControlError> {
+        let current = self.own_login(credentials)?;
+        super::users::check_password("new", new)?;
+        let is_right = self
+            .try_password(&current.user, old, caller.from, "password")
+            .await?;
+        if !is_right {
+            return Err(Invalid::new("old", "is not the password").into());
+        }
+        if old == new {
+            return Err(Invalid::new("new", "must be another password").into());
+        }
+        let hash = secrets::hash_password_elsewhere(new).await;
+        let (caller, at) = (caller.clone(), self.core.now());
+        self.core
+            .commit(move |world| {
+                let Some(user) = world.accounts.users.get(&current.user) else {
+                    return Err(super::users::no_such_user(&current.user));
+                };
+                let others = world.accounts.logins.values().filter(|login| {
+                    login.user == current.user && login.token_sha256 != current.token_sha256
+                });
+                let others: Vec<[u8; 32]> = others.map(|login| login.token_sha256).collect();
+                let detail = format!("{} other logins ended", others.len());
+                let object = current.user.clone();
+                let changes = Changes {
+                    users: vec![User {
+                        password: hash.clone(),
+                        ..user.clone()
+                    }],
+                    logins_gone: others,
+                    audit: vec![Audit::new(&caller, at, "user.password", object, detail)],
+                    ..Default::default()
+                };
+                Ok((changes, ()))
+            })
+            .await
     }
 }
 

@@ -29,17 +29,8 @@ impl Access {
         self.check_admin(caller)?;
         let name = parse_handle("name", name)?;
         check_number(&grants)?;
-        if password.chars().count() < MIN_PASSWORD {
-            let rule = format!("must be at least {MIN_PASSWORD} characters");
-            return Err(Invalid::new("password", rule).into());
-        }
-        if password.len() > MAX_PASSWORD {
-            let rule = format!("must be at most {MAX_PASSWORD} bytes");
-            return Err(Invalid::new("password", rule).into());
-        }
-        let password = password.to_owned();
-        let hashing = tokio::task::spawn_blocking(move || secrets::hash_password(&password));
-        let hash = hashing.await.expect("hashing does not panic");
+        check_password("password", password)?;
+        let hash = secrets::hash_password_elsewhere(password).await;
         let (caller, at) = (caller.clone(), self.core.now());
         let core = &self.core;
         core.commit(move |world| {
@@ -90,6 +81,19 @@ impl Access {
         })
         .await
     }
+}
+
+/// Refuses a password that is too short or too long.
+pub(super) fn check_password(field: &str, password: &str) -> Result<(), Invalid> {
+    if password.chars().count() < MIN_PASSWORD {
+        let rule = format!("must be at least {MIN_PASSWORD} characters");
+        return Err(Invalid::new(field, rule));
+    }
+    if password.len() > MAX_PASSWORD {
+        let rule = format!("must be at most {MAX_PASSWORD} bytes");
+        return Err(Invalid::new(field, rule));
+    }
+    Ok(())
 }
 
 pub(super) fn no_such_user(name: &str) -> ControlError {

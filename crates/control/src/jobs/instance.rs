@@ -1,9 +1,10 @@
 //! Finds the registered process of a task.
 
-use fleet::Fleet;
 use fleet::view::{Instance, ViewRow};
-use model::job::JobTaskRow;
+use fleet::{Fleet, Row};
+use model::job::{JobTarget, JobTaskRow};
 use model::topology::{escape_alias, split_instance_name};
+use model::{FullName, Host};
 
 use crate::topology::instance;
 
@@ -11,13 +12,14 @@ use crate::topology::instance;
 pub(super) fn instance_of<'a>(
     fleet: &Fleet,
     row: &ViewRow<'a>,
+    local_inst_id: u32,
     task: &JobTaskRow,
 ) -> Option<Instance<'a>> {
-    let expected = instance(fleet, row, task.local_inst_id);
+    let expected = instance(fleet, row, local_inst_id);
     let label = &task.label;
     let is_it = |instance: &Instance<'_>| {
         let (name, host) = (instance.row.name(), instance.row.host().host);
-        instance.local_inst_id == task.local_inst_id
+        instance.local_inst_id == local_inst_id
             && host.cloud == label.bk_cloud_id
             && host.ip.to_string() == label.bk_host_innerip
             && split_instance_name(&name.name)
@@ -31,7 +33,21 @@ pub(super) fn instance_of<'a>(
 
 /// Whether the agent of a task is connected. True for a task without an instance, which fails when it starts.
 pub(super) fn is_connected(fleet: &Fleet, task: &JobTaskRow) -> bool {
-    let row = fleet.view_row(task.process);
-    let instance = row.and_then(|row| instance_of(fleet, &row, task));
-    instance.is_none_or(|instance| instance.row.host().link.is_up())
+    let row = match &task.target {
+        JobTarget::Instance {
+            process,
+            local_inst_id,
+        } => {
+            let row = fleet.view_row(*process);
+            let instance = row.and_then(|row| instance_of(fleet, &row, *local_inst_id, task));
+            instance.map(|instance| instance.row)
+        }
+        JobTarget::Registered { registered, host } => registration(fleet, registered, *host),
+    };
+    row.is_none_or(|row| row.host().link.is_up())
+}
+
+/// A registered process on a host.
+pub(super) fn registration<'a>(fleet: &'a Fleet, name: &FullName, host: Host) -> Option<Row<'a>> {
+    fleet.process(fleet.host_id(&host)?, fleet.name_id(name)?)
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::UnixMillis;
-use model::job::{JobOptions, JobStatus, PriorityOrder};
+use model::job::{JobOptions, JobStatus, JobTaskRow, PriorityOrder};
 
 /// What the order needs to know of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +28,58 @@ pub(super) struct Step {
     pub(super) wake_at: Option<UnixMillis>,
     /// Every task has ended.
     pub(super) is_over: bool,
+}
+
+impl TaskBrief {
+    /// Of a task as it is. Whether it blocks others depends on its job.
+    pub(super) fn of(task: &JobTaskRow) -> Self {
+        Self {
+            ordinal: task.ordinal,
+            status: task.status,
+            priority: task.priority,
+            unit: task.unit,
+            ended_at: task.ended_at,
+            blocks_others: true,
+        }
+    }
+}
+
+/// The batch that a job is at.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Batch {
+    /// From 1; 0 before the first begins.
+    pub number: u32,
+    pub of: u32,
+}
+
+/// The batch that has begun last. Isolation units have batches of their own: this is that of the unit with the most.
+pub(super) fn batch(tasks: &[TaskBrief], order: PriorityOrder, options: &JobOptions) -> Batch {
+    /// Of one priority in one unit: all tasks, and those that have begun.
+    #[derive(Default)]
+    struct Rank {
+        all: u32,
+        begun: u32,
+    }
+    let mut units: BTreeMap<u32, BTreeMap<i64, Rank>> = BTreeMap::new();
+    for task in tasks {
+        let rank = units.entry(task.unit).or_default();
+        let rank = rank.entry(rank_of(task, order)).or_default();
+        rank.all += 1;
+        rank.begun += u32::from(task.status != JobStatus::Pending);
+    }
+    let size = |rank: &Rank| options.batch_size.unwrap_or(rank.all).max(1);
+    let batches = units.values().map(|ranks| Batch {
+        number: ranks
+            .values()
+            .map(|rank| rank.begun.div_ceil(size(rank)))
+            .sum(),
+        of: ranks
+            .values()
+            .map(|rank| rank.all.div_ceil(size(rank)))
+            .sum(),
+    });
+    let longest = batches.max_by_key(|batch| (batch.of, batch.number));
+    longest.unwrap_or_default()
 }
 
 pub(super) fn next(
@@ -60,7 +112,8 @@ fn next_of_unit(
     if with(JobStatus::Running).next().is_some() {
         return;
     }
-    let Some(first) = with(JobStatus::Pending).min_by_key(|task| (rank(task, order), task.ordinal))
+    let Some(first) =
+        with(JobStatus::Pending).min_by_key(|task| (rank_of(task, order), task.ordinal))
     else {
         return;
     };
@@ -89,7 +142,8 @@ fn next_of_unit(
             return;
         }
     }
-    let same_rank = with(JobStatus::Pending).filter(|task| rank(task, order) == rank(first, order));
+    let same_rank =
+        with(JobStatus::Pending).filter(|task| rank_of(task, order) == rank_of(first, order));
     let mut batch: Vec<u32> = same_rank.map(|task| task.ordinal).collect();
     batch.sort_unstable();
     if let Some(size) = options.batch_size {
@@ -99,7 +153,7 @@ fn next_of_unit(
 }
 
 /// Tasks with a smaller rank start earlier.
-fn rank(task: &TaskBrief, order: PriorityOrder) -> i64 {
+fn rank_of(task: &TaskBrief, order: PriorityOrder) -> i64 {
     match order {
         PriorityOrder::LowFirst => i64::from(task.priority),
         PriorityOrder::HighFirst => -i64::from(task.priority),
@@ -270,6 +324,35 @@ mod tests {
             next(&tasks, PriorityOrder::LowFirst, &options, later).begin,
             [1]
         );
+    }
+
+    #[test]
+    fn batches_are_counted_within_priorities_and_units() {
+        let options = JobOptions {
+            batch_size: Some(2),
+            ..JobOptions::default()
+        };
+        let order = PriorityOrder::LowFirst;
+        let mut tasks = pending(&[0, 0, 0, 1, 1]);
+        let at = |tasks: &[TaskBrief]| {
+            let batch = batch(tasks, order, &options);
+            (batch.number, batch.of)
+        };
+        assert_eq!(at(&tasks), (0, 3));
+        tasks[0].status = JobStatus::Running;
+        tasks[1].status = JobStatus::Failed;
+        assert_eq!(at(&tasks), (1, 3));
+        tasks[2].status = JobStatus::Running;
+        assert_eq!(at(&tasks), (2, 3));
+        tasks[3].status = JobStatus::Running;
+        tasks[4].status = JobStatus::Running;
+        assert_eq!(at(&tasks), (3, 3));
+        // Another unit with fewer batches changes nothing.
+        tasks.push(task(5, 0, 7, JobStatus::Pending));
+        assert_eq!(at(&tasks), (3, 3));
+        let all = batch(&tasks, PriorityOrder::AllAtOnce, &JobOptions::default());
+        assert_eq!((all.number, all.of), (1, 1));
+        assert_eq!(at(&[]), (0, 0));
     }
 
     #[test]

@@ -6,14 +6,13 @@ use std::time::Duration;
 
 use model::access::Caller;
 use model::change::{Changes, ProcessId};
-use model::expression::unescaped;
-use model::job::{AfterRelease, JobAction, JobId, JobRow, JobStatus, JobTaskRow};
+use model::job::{AfterRelease, JobAction, JobId, JobRow, JobStatus, JobTarget, JobTaskRow};
 use model::{Code, FullName, Op, OpId, Outcome, TaskId, UnixMillis};
 use tokio::sync::watch;
 
 use super::Jobs;
-use super::instance::{instance_of, is_connected};
-use super::order::{self, TaskBrief};
+use super::instance::{instance_of, is_connected, registration};
+use super::order::{self, Step, TaskBrief};
 use super::settle::{BLOCKED, NO_COMMAND, settled};
 use super::table::OpenJob;
 use super::workers::Workers;
@@ -227,20 +226,20 @@ impl<'a> JobStep<'a> {
     fn brief(&self, task: &JobTaskRow) -> TaskBrief {
         let task = self.moved.get(&task.ordinal).unwrap_or(task);
         TaskBrief {
-            ordinal: task.ordinal,
-            status: task.status,
-            priority: task.priority,
-            unit: task.unit,
-            ended_at: task.ended_at,
             // A missing command concerns that process alone, and failures before a retry were accepted by it.
             blocks_others: task.code != NO_COMMAND && task.ended_at >= self.job.row.retried_at,
+            ..TaskBrief::of(task)
         }
     }
 
     fn plan(mut self, done: &ConfigResults) -> (Changes, Option<UnixMillis>) {
         let row = &self.job.row;
         let briefs: Vec<TaskBrief> = self.job.tasks.iter().map(|task| self.brief(task)).collect();
-        let mut next = order::next(&briefs, row.action.order(), &row.options, self.now);
+        let mut next = match row.paused_by.is_empty() {
+            true => order::next(&briefs, row.action.order(), &row.options, self.now),
+            // Nothing more begins, and nothing that has not begun is given up.
+            false => Step::default(),
+        };
         if self.core.jobs.waits_for_agents(row.id) {
             let n_due = next.begin.len();
             next.begin.retain(|ordinal| self.is_connected(*ordinal));
@@ -257,8 +256,8 @@ impl<'a> JobStep<'a> {
             let Some(task) = self.job.tasks.get(*ordinal as usize) else {
                 continue;
             };
-            if needs_worker(task) {
-                draft.store_files(task.process, config);
+            if let Some(process) = task.target.process().filter(|_| needs_worker(task)) {
+                draft.store_files(process, config);
             }
         }
         let mut changes = match (row.action.op(), row.options.after_release) {
@@ -291,6 +290,10 @@ impl<'a> JobStep<'a> {
                     true => self.now,
                     false => UnixMillis::NEVER,
                 },
+                paused_by: match over {
+                    true => String::new(),
+                    false => row.paused_by.clone(),
+                },
                 ..row.clone()
             });
         }
@@ -312,7 +315,7 @@ impl<'a> JobStep<'a> {
 
     fn block(&mut self, ordinal: u32, cause: u32) {
         let because = self.task(cause).map_or_else(String::new, |cause| {
-            format!("{}: {}", unescaped(&cause.label.expression), cause.reason)
+            format!("{}: {}", cause.title(), cause.reason)
         });
         let reason = format!("not begun, because an earlier task failed: {because}");
         self.fail(ordinal, BLOCKED, reason);
@@ -401,16 +404,27 @@ impl<'a> JobStep<'a> {
         plan.into_changes(&caller, what)
     }
 
-    /// The instance of a job task.
+    /// The registered process of a job task.
     fn target(&self, ordinal: u32) -> Result<(ProcessId, FullName, model::Host), (Code, String)> {
         let not_there = |what: &str| (Code::NOT_REGISTERED, what.to_owned());
         let task = self
             .task(ordinal)
             .ok_or_else(|| not_there("there is no such task"))?;
+        let (process, local_inst_id) = match &task.target {
+            JobTarget::Instance {
+                process,
+                local_inst_id,
+            } => (*process, *local_inst_id),
+            JobTarget::Registered { registered, host } => {
+                let row = registration(self.world.fleet, registered, *host);
+                let row = row.ok_or_else(|| not_there("process is not registered"))?;
+                return Ok((row.id(), registered.clone(), *host));
+            }
+        };
         let row = self
             .world
             .fleet
-            .view_row(task.process)
+            .view_row(process)
             .ok_or_else(|| not_there("the process is no longer in the topology"))?;
         let needs_start = match self.job.row.action {
             JobAction::Start => true,
@@ -428,8 +442,8 @@ impl<'a> JobStep<'a> {
             let reason = format!("process {} has no start_cmd", row.id());
             return Err((NO_COMMAND, reason));
         }
-        let instance = instance_of(self.world.fleet, &row, task)
-            .ok_or_else(|| not_there(&why_unregistered(&row, task.local_inst_id)))?;
+        let instance = instance_of(self.world.fleet, &row, local_inst_id, task)
+            .ok_or_else(|| not_there(&why_unregistered(&row, local_inst_id)))?;
         let row = instance.row;
         Ok((row.id(), row.name().clone(), row.host().host))
     }

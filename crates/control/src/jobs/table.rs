@@ -6,8 +6,7 @@ use std::time::Duration;
 use locks::{Mutex, MutexGuard};
 use model::OpId;
 use model::change::Changes;
-use model::job::{JobId, JobRow, JobStatus, JobTaskRow};
-use model::topology::BusinessId;
+use model::job::{JobArea, JobId, JobRow, JobStatus, JobTaskRow};
 use store::JobCounts;
 use tokio::sync::{Notify, watch};
 
@@ -82,10 +81,14 @@ impl OpenJobs {
         self.table.lock()
     }
 
-    /// The business of each open job.
-    pub(crate) fn businesses(&self) -> Vec<BusinessId> {
+    /// What each open job acts in.
+    pub(crate) fn areas(&self) -> Vec<JobArea> {
         let table = self.table();
-        table.open.values().map(|job| job.row.business).collect()
+        table
+            .open
+            .values()
+            .map(|job| job.row.area.clone())
+            .collect()
     }
 
     /// Wakes the reconciler, and callers that wait for jobs.
@@ -158,7 +161,7 @@ impl JobTable {
         let moved = moved.into_iter().filter_map(|id| self.open.get(&id));
         let events = moved.map(|job| ChangeEvent::Job {
             id: job.row.id,
-            business: job.row.business,
+            area: job.row.area.clone(),
             action: job.row.action,
             status: job.row.status,
             counts: job.counts,
@@ -174,12 +177,12 @@ impl JobTable {
         }
     }
 
-    /// The business of an open job, and how many of its tasks have ended.
-    pub(super) fn n_ended(&self, id: JobId) -> Option<(BusinessId, usize)> {
+    /// What an open job acts in, and how many of its tasks have ended.
+    pub(super) fn n_ended(&self, id: JobId) -> Option<(JobArea, usize)> {
         let job = self.open.get(&id)?;
         let counts = job.counts;
         let n_ended = counts.succeeded + counts.failed + counts.ignored;
-        Some((job.row.business, n_ended as usize))
+        Some((job.row.area.clone(), n_ended as usize))
     }
 
     pub(super) fn next_id(&self) -> JobId {
@@ -199,16 +202,18 @@ fn count(counts: &mut JobCounts, status: JobStatus) -> &mut u32 {
 
 #[cfg(test)]
 mod tests {
-    use model::job::{JobAction, JobOptions, JobTaskLabel};
-    use model::topology::BkProcessId;
+    use model::job::{JobAction, JobOptions, JobTarget, JobTaskLabel};
+    use model::topology::{BkProcessId, BusinessId};
     use model::{Code, UnixMillis};
 
     use super::*;
 
+    const AREA: JobArea = JobArea::Business(BusinessId(2));
+
     fn job(status: JobStatus) -> JobRow {
         JobRow {
             id: JobId(7),
-            business: BusinessId(2),
+            area: AREA,
             action: JobAction::Start,
             scope: serde_json::json!({}),
             options: JobOptions::default(),
@@ -218,6 +223,7 @@ mod tests {
             ended_at: UnixMillis::NEVER,
             status,
             cancelled_by: String::new(),
+            paused_by: String::new(),
             retried_at: UnixMillis::NEVER,
         }
     }
@@ -226,8 +232,10 @@ mod tests {
         JobTaskRow {
             job: JobId(7),
             ordinal,
-            process: BkProcessId(ordinal),
-            local_inst_id: 1,
+            target: JobTarget::Instance {
+                process: BkProcessId(ordinal),
+                local_inst_id: 1,
+            },
             label: JobTaskLabel::default(),
             priority: 0,
             unit: 0,
@@ -263,7 +271,7 @@ mod tests {
             .map(|task| task.ordinal)
             .collect();
         assert_eq!(ordinals, [0, 1, 2, 3]);
-        assert_eq!(table.n_ended(JobId(7)), Some((BusinessId(2), 1)));
+        assert_eq!(table.n_ended(JobId(7)), Some((AREA, 1)));
         let over = Changes {
             jobs: vec![job(JobStatus::Failed)],
             ..Changes::default()

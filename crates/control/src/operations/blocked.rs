@@ -14,6 +14,8 @@ use model::{Op, ProcessState, State};
 pub enum BlockReason {
     /// The caller lacks the role.
     Role,
+    /// It is in the view, but not registered.
+    NotRegistered,
     AgentAway,
     /// There is no command to start it with.
     NoCommand,
@@ -29,6 +31,7 @@ impl BlockReason {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Role => "role",
+            Self::NotRegistered => "not_registered",
             Self::AgentAway => "agent_away",
             Self::NoCommand => "no_command",
             Self::NotRunning => "not_running",

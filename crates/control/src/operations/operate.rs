@@ -55,9 +55,7 @@ impl Operations {
             return Err(Invalid::new("hosts", "must not be empty").into());
         }
         let n_asked: usize = requests.iter().map(|request| request.hosts.len()).sum();
-        if self.core.tasks.n_open().1 + n_asked > MAX_OPEN_TARGETS {
-            return Err(too_many_open());
-        }
+        self.check_room(n_asked)?;
         let lines: Vec<Line> = requests.into_iter().map(Line::new).collect();
         let (caller, at) = (caller.clone(), self.core.now());
         let core = self.core.clone();
@@ -74,6 +72,14 @@ impl Operations {
             .await?;
         self.core.counters.operations.add(n_asked as u64);
         Ok(id)
+    }
+
+    /// Refuses more operations than may be under way at once.
+    pub(super) fn check_room(&self, n_asked: usize) -> Result<(), ControlError> {
+        match self.core.tasks.n_open().1 + n_asked > MAX_OPEN_TARGETS {
+            false => Ok(()),
+            true => Err(too_many_open()),
+        }
     }
 }
 
@@ -129,7 +135,7 @@ impl Line {
         }
     }
 
-    fn new(request: Operate) -> Self {
+    pub(super) fn new(request: Operate) -> Self {
         let mut unusable = None;
         let (content, probe) = match request.with {
             OperateSpec::Registered => (None, None),
@@ -170,6 +176,8 @@ pub(crate) struct OperatePlan<'a> {
     draft: Draft<'a>,
     tasks: &'a Tasks,
     id: TaskId,
+    /// The task whose failed targets this one repeats.
+    pub(super) retries: Option<TaskId>,
     /// The operation and index of each target. A process is one target, however many keys name it.
     keys: HashMap<Key, (Op, usize)>,
 }
@@ -185,6 +193,7 @@ impl<'a> OperatePlan<'a> {
             draft,
             tasks,
             id,
+            retries: None,
             keys: HashMap::new(),
         }
     }
@@ -211,9 +220,12 @@ impl<'a> OperatePlan<'a> {
     /// The changes that create the task, on behalf of `caller`.
     pub(crate) fn into_changes(mut self, caller: &Caller, what: String) -> model::change::Changes {
         self.draft.changes.tasks.push(self.row(caller));
-        let detail = self.detail();
+        let (action, detail) = match self.retries {
+            None => ("operate", self.detail()),
+            Some(_) => ("retry_task", self.detail()),
+        };
         self.draft
-            .audit(Audit::new(caller, self.draft.at, "operate", what, detail));
+            .audit(Audit::new(caller, self.draft.at, action, what, detail));
         self.draft.finish()
     }
 
@@ -223,6 +235,7 @@ impl<'a> OperatePlan<'a> {
             created_at: self.draft.at,
             app: caller.app.clone(),
             user: caller.user.clone(),
+            retries: self.retries,
         }
     }
 
@@ -240,7 +253,7 @@ impl<'a> OperatePlan<'a> {
         )
     }
 
-    fn add(&mut self, index: usize, line: &Line) -> Result<(), Invalid> {
+    pub(super) fn add(&mut self, index: usize, line: &Line) -> Result<(), Invalid> {
         if let Some(content) = &line.content {
             self.draft
                 .register(&line.name, content, &line.hosts, Mode::Update);

@@ -271,7 +271,7 @@ pub(crate) fn plan(fleet: &Fleet, caller: &Caller, op: Op, ids: &RoaringBitmap) 
 }
 
 /// The most frequent first; equal ones by `key`.
-fn by_count<T, K: Ord>(
+pub(crate) fn by_count<T, K: Ord>(
     counts: impl IntoIterator<Item = (T, u64)>,
     key: impl Fn(&T) -> K,
 ) -> Vec<(T, u64)> {

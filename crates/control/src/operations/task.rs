@@ -7,6 +7,7 @@ use fleet::Fleet;
 use model::access::{AccessArea, Caller, Permission};
 use model::spec::Probe;
 use model::{FullName, Host, Op, Outcome, TaskId, UnixMillis};
+use store::{TaskPage, TaskReader};
 
 use super::{Operations, Task};
 use crate::{ControlError, HostLookup};
@@ -21,6 +22,8 @@ pub struct TaskView {
     pub created_at: UnixMillis,
     pub app: String,
     pub user: String,
+    /// The task whose failed targets it repeats.
+    pub retries: Option<TaskId>,
     pub targets: Vec<TargetView>,
     pub n_ended: usize,
 }
@@ -81,31 +84,28 @@ impl Operations {
         Ok(self.view(&task))
     }
 
-    /// Newest first. A caller that may not see every namespace gets its own tasks.
+    /// Newest first. A caller that may not see every namespace gets the tasks within those that it may see, and its own.
     pub async fn tasks(
         &self,
         caller: &Caller,
-        limit: u32,
-        before: Option<TaskId>,
+        page: TaskPage,
     ) -> Result<Vec<store::TaskSummary>, ControlError> {
         self.access
             .check(caller, Permission::View, AccessArea::Anything)?;
-        let sees_all = caller.may(Permission::View, AccessArea::Everything);
-        let sees = |summary: &store::TaskSummary| {
-            sees_all || (summary.task.app == caller.app && summary.task.user == caller.user)
-        };
-        let (mut tasks, mut before) = (Vec::new(), before);
-        while tasks.len() < limit as usize {
-            let page = self.core.store.tasks(limit, before).await?;
-            before = page.last().map(|summary| summary.task.id);
-            let is_last = page.len() < limit as usize;
-            tasks.extend(page.into_iter().filter(sees));
-            if is_last {
-                break;
-            }
+        let process = page.process.as_ref().map(|name| &name.namespace);
+        for namespace in page.namespaces.iter().flatten().chain(process) {
+            self.access.check(caller, Permission::View, namespace)?;
         }
-        tasks.truncate(limit as usize);
-        Ok(tasks)
+        let visible = caller.visible_namespaces();
+        let page = TaskPage {
+            visible_to: visible.map(|namespaces| TaskReader {
+                namespaces,
+                app: caller.app.clone(),
+                user: caller.user.clone(),
+            }),
+            ..page
+        };
+        Ok(self.core.store.tasks(&page).await?)
     }
 
     pub(crate) async fn find_task(&self, id: TaskId) -> Result<Arc<Task>, ControlError> {
@@ -167,6 +167,7 @@ impl Operations {
             created_at: task.row.created_at,
             app: task.row.app.clone(),
             user: task.row.user.clone(),
+            retries: task.row.retries,
             targets: targets.collect(),
             n_ended: progress.n_ended,
         });

@@ -7,6 +7,7 @@ use std::time::Duration;
 use fleet::ProcessCounts;
 use locks::Mutex;
 use model::access::{AccessArea, Caller, Permission};
+use model::job::JobArea;
 use model::topology::namespace_of;
 use model::{Namespace, ProcessState};
 use tokio::time::Instant;
@@ -106,8 +107,11 @@ impl Core {
             let n_up = fleet.hosts().filter(|host| host.link.is_up()).count();
             (fleet.process_counts(visible), fleet.n_hosts(), n_up)
         };
-        let jobs = self.jobs.businesses();
-        let jobs = jobs.iter().filter(|id| sees(&namespace_of(**id)));
+        let jobs = self.jobs.areas();
+        let jobs = jobs.iter().filter(|area| match area {
+            JobArea::Business(business) => sees(&namespace_of(*business)),
+            JobArea::Namespaces(namespaces) => namespaces.iter().all(sees),
+        });
         let n_tasks_running = match visible {
             None => self.tasks.n_open().0,
             Some(_) => {

@@ -85,7 +85,9 @@ impl Replicas {
     /// Publishes that an agent has disconnected, and marks it so. Does nothing if another replica holds it by now.
     pub(crate) fn detach(&self, host: HostId, session: u64) {
         self.publish_detached(host, session);
-        self.mark_disconnected(host);
+        if self.mark_disconnected(host) {
+            self.core.agent_log.went(host, self.core.now());
+        }
     }
 
     /// The same for an agent that was asked to move, unless it arrives elsewhere in time. A third replica may hear from this one

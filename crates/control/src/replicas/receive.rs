@@ -292,22 +292,24 @@ impl Replicas {
 
     /// Marks agents that a replica no longer holds.
     fn mark_all_disconnected(&self, hosts: &[HostId]) {
-        hosts.iter().for_each(|host| self.mark_disconnected(*host));
+        for host in hosts {
+            self.mark_disconnected(*host);
+        }
     }
 
-    /// Marks an agent as disconnected, unless a replica holds it by now.
-    pub(crate) fn mark_disconnected(&self, host: HostId) {
+    /// Marks an agent as disconnected, unless a replica holds it by now. Says whether it was connected.
+    pub(crate) fn mark_disconnected(&self, host: HostId) -> bool {
         let at = self.core.now();
         let address = {
             let mut fleet = self.core.fleet_mut();
             // Decided under the fleet lock, so that of a connect and a disconnect that cross the connect wins.
             let is_held = || self.holder(host).is_some();
             if self.core.outboxes.outbox(host).is_some() || is_held() {
-                return;
+                return false;
             }
             let view = fleet.host(host).filter(|view| view.link.is_up());
             let Some(address) = view.map(|view| view.host) else {
-                return;
+                return false;
             };
             fleet.set_link(host, Link::Down { since: at });
             address
@@ -317,6 +319,17 @@ impl Replicas {
             up: false,
             at,
         });
+        true
+    }
+
+    /// Records that the agents of a replica that has ended are away, unless they connect elsewhere in time.
+    fn record_lost(&self, hosts: &[HostId]) {
+        if self.leads() {
+            let at = self.core.now();
+            for host in hosts {
+                self.core.agent_log.went(*host, at);
+            }
+        }
     }
 
     fn forget_silent_peers(&self) {
@@ -325,6 +338,7 @@ impl Replicas {
         for (replica, hosts) in silent {
             let n_agents = hosts.len();
             tracing::warn!(%replica, n_agents, "a replica was silent for {} s: counts as stopped", SILENCE.as_secs());
+            self.record_lost(&hosts);
             self.mark_all_disconnected(&hosts);
         }
         self.update_cut_off(lost_peer);

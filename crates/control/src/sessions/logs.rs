@@ -73,7 +73,7 @@ impl Sessions {
             let rule = "cannot be followed: the run before the current one has ended";
             return Err(Invalid::new("previous", rule).into());
         }
-        let (host, id) = self.only_host(&wanted)?;
+        let (host, id) = self.only_host(&wanted.process, wanted.host)?;
         let question = wanted.question();
         // What an operation wrote has no time and is no run.
         let is_plain = matches!(question, Question::Logs(_));
@@ -91,15 +91,19 @@ impl Sessions {
         }
     }
 
-    fn only_host(&self, wanted: &LogsOf) -> Result<(Host, HostId), ControlError> {
-        let name = &wanted.process;
+    /// The host that is asked for, or the only one that the process is on.
+    pub(crate) fn only_host(
+        &self,
+        name: &FullName,
+        host: Option<Host>,
+    ) -> Result<(Host, HostId), ControlError> {
         let fleet = self.core.fleet();
         let rows = fleet.name_id(name).into_iter();
         let hosts: Vec<(Host, HostId)> = rows
             .flat_map(|id| fleet.processes_named(id))
             .map(|row| (row.host().host, row.host().id))
             .collect();
-        match (wanted.host, hosts.as_slice()) {
+        match (host, hosts.as_slice()) {
             (_, []) => Err(ControlError::NotFound(format!(
                 "process {name} is not registered"
             ))),

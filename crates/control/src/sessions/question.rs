@@ -96,7 +96,8 @@ impl Questions {
             | Question::Logs(_)
             | Question::SelectedLogs(_)
             | Question::WriteFile(_)
-            | Question::ReadFile(_) => *of == id,
+            | Question::ReadFile(_)
+            | Question::Figures(_) => *of == id,
             Question::More { .. } | Question::Cancel => false,
         };
         let never_sent = table.outgoing.iter().any(is_asked);

@@ -45,9 +45,12 @@ impl ConfigResult {
     }
 
     pub(super) fn add_file(&mut self, task: &JobTaskRow, rendered: RenderedFile, released: bool) {
+        let Some((process, local_inst_id)) = task.target.instance() else {
+            return;
+        };
         self.files.push(ConfigFileRow {
-            process: task.process,
-            local_inst_id: task.local_inst_id,
+            process,
+            local_inst_id,
             template: rendered.template.id,
             released: released.then(|| rendered.state.clone()),
             generated: Some(rendered.state.clone()),

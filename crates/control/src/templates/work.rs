@@ -167,8 +167,9 @@ fn check_number(
     planned: &[PlannedFile],
 ) -> Result<(), Failure> {
     let fleet = templates.core.fleet();
-    let known = fleet.view().config_files(task.process);
-    let known = known.filter(|file| file.local_inst_id == task.local_inst_id);
+    let (process, local_inst_id) = instance_ids(task)?;
+    let known = fleet.view().config_files(process);
+    let known = known.filter(|file| file.local_inst_id == local_inst_id);
     let known = known.filter_map(|file| file.released.as_ref());
     let mut paths: BTreeSet<&str> = known.map(|file| file.path.as_str()).collect();
     paths.extend(planned.iter().map(|file| file.path.as_str()));
@@ -184,25 +185,34 @@ fn check_number(
     }
 }
 
+/// The instance of a task. Only jobs of businesses have config files.
+fn instance_ids(task: &JobTaskRow) -> Result<(BkProcessId, u32), Failure> {
+    task.target.instance().ok_or_else(not_in_topology)
+}
+
+fn not_in_topology() -> Failure {
+    Failure {
+        code: Code::NOT_REGISTERED,
+        reason: "the process is no longer in the topology".to_owned(),
+    }
+}
+
 /// The files that the templates of an instance make, by the current view.
 fn plan(
     templates: &Templates,
     job: &JobRow,
     task: &JobTaskRow,
 ) -> Result<Vec<PlannedFile>, Failure> {
-    let gone = || Failure {
-        code: Code::NOT_REGISTERED,
-        reason: "the process is no longer in the topology".to_owned(),
-    };
+    let (process, local_inst_id) = instance_ids(task)?;
     let fleet = templates.core.fleet();
-    let row = fleet.view_row(task.process).ok_or_else(gone)?;
+    let row = fleet.view_row(process).ok_or_else(not_in_topology)?;
     let view = fleet.view();
     let wanted = &job.options.config_template_ids;
-    let variables = Variables::of(&row, task.local_inst_id);
+    let variables = Variables::of(&row, local_inst_id);
     // Of all bound templates, selected or not: no two of them may make the same file.
     let mut makers: BTreeMap<String, &TemplateRow> = BTreeMap::new();
     let mut planned = Vec::new();
-    let bound = view.templates_for(task.process);
+    let bound = view.templates_for(process);
     let is_wanted = |row: &TemplateRow| wanted.is_empty() || wanted.contains(&row.id);
     let (now, later): (Vec<_>, Vec<_>) = bound.into_iter().partition(|row| is_wanted(row));
     for template in later {
@@ -231,12 +241,12 @@ fn plan(
             path,
             version: version.id,
             before: view
-                .config_file(task.process, task.local_inst_id, template.id)
+                .config_file(process, local_inst_id, template.id)
                 .cloned(),
             rendering: Rendering::new(
                 &fleet,
                 &row,
-                task.local_inst_id,
+                local_inst_id,
                 template.template_name.clone(),
                 version.content.clone(),
             ),
@@ -296,8 +306,9 @@ async fn make(
 
 fn host_of(templates: &Templates, task: &JobTaskRow) -> Result<Host, Failure> {
     let fleet = templates.core.fleet();
-    let row = fleet.view_row(task.process);
-    let instance = row.and_then(|row| instance(&fleet, &row, task.local_inst_id));
+    let (process, local_inst_id) = instance_ids(task)?;
+    let row = fleet.view_row(process);
+    let instance = row.and_then(|row| instance(&fleet, &row, local_inst_id));
     instance
         .map(|instance| instance.row.host().host)
         .ok_or_else(|| Failure {

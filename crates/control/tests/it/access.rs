@@ -10,7 +10,7 @@ use model::access::{AccessArea, Audit, Caller, Grant, Permission, Role};
 use model::topology::BusinessId;
 use model::{AgentId, Host, Namespace, UnixMillis};
 
-use crate::rig::Rig;
+use crate::rig::{Rig, START};
 
 fn app(code: &str, secret: &str) -> Credentials {
     Credentials {
@@ -761,4 +761,115 @@ async fn the_audit_trail_is_filtered_by_every_field() {
     let plain = Caller::system().with_grants(&everywhere(Role::Operator));
     let refused = rig.control.access().audit(&plain, &all, 1, None).await;
     assert!(matches!(refused, Err(ControlError::Forbidden(_))));
+}
+
+/// Credentials of a login.
+fn login_of(token: &str) -> Credentials {
+    Credentials {
+        token: Some(token.to_owned()),
+        app_alone: true,
+        ..Credentials::default()
+    }
+}
+
+#[tokio::test]
+async fn a_user_changes_the_own_password_and_other_logins_end() {
+    let rig = Rig::new().await;
+    let access = rig.control.access();
+    let (old, new) = ("correct horse", "battery staple");
+    access
+        .create_user(&rig.caller, "ada", old, Vec::new())
+        .await
+        .unwrap();
+    let (first, _) = access.login("ada", old, None).await.unwrap();
+    let (second, _) = access.login("ada", old, None).await.unwrap();
+    let mine = login_of(&first);
+    let caller = access.authenticate(&mine, None, "").unwrap();
+    for (given, chosen, field) in [
+        ("wrong horse", new, "old"),
+        (old, "short", "new"),
+        (old, old, "new"),
+    ] {
+        let refused = access
+            .change_own_password(&caller, &mine, given, chosen)
+            .await;
+        let Err(ControlError::Invalid(invalid)) = refused else {
+            panic!("{given} {chosen}: {refused:?}")
+        };
+        assert_eq!(invalid.field, field);
+    }
+    access
+        .change_own_password(&caller, &mine, old, new)
+        .await
+        .unwrap();
+    access.authenticate(&mine, None, "").unwrap();
+    let ended = access.authenticate(&login_of(&second), None, "");
+    assert!(matches!(ended, Err(ControlError::Unauthenticated(_))));
+    assert!(access.login("ada", old, None).await.is_err());
+    access.login("ada", new, None).await.unwrap();
+    let filter = AuditFilter {
+        action: Some("user.password".into()),
+        ..AuditFilter::default()
+    };
+    let changed = trail(&rig, filter, 1).await.remove(0).1;
+    assert_eq!(
+        (
+            changed.user.as_str(),
+            changed.object.as_str(),
+            changed.detail.as_str()
+        ),
+        ("ada", "ada", "1 other logins ended")
+    );
+}
+
+#[tokio::test]
+async fn a_user_sees_and_ends_the_own_logins_only() {
+    let rig = Rig::new().await;
+    let access = rig.control.access();
+    for name in ["ada", "bob"] {
+        access
+            .create_user(&rig.caller, name, "correct horse", Vec::new())
+            .await
+            .unwrap();
+    }
+    let login = async |name: &str| access.login(name, "correct horse", None).await.unwrap().0;
+    let (old, foreign) = (login("ada").await, login("bob").await);
+    rig.advance(Duration::from_secs(60));
+    let current = login("ada").await;
+    let mine = login_of(&current);
+    let caller = access.authenticate(&mine, None, "").unwrap();
+    let logins = access.own_logins(&mine).unwrap();
+    assert_eq!(
+        logins
+            .iter()
+            .map(|login| login.is_current)
+            .collect::<Vec<_>>(),
+        [true, false],
+        "the newest first"
+    );
+    assert_eq!(logins[0].created_at.0, START + 60_000);
+    assert!(
+        logins
+            .iter()
+            .all(|login| ![&old, &current].contains(&&login.id))
+    );
+    let foreign_id = access.own_logins(&login_of(&foreign)).unwrap()[0]
+        .id
+        .clone();
+    for id in [foreign_id.as_str(), "no such", ""] {
+        let refused = access.end_own_login(&caller, &mine, id).await;
+        assert!(matches!(refused, Err(ControlError::NotFound(_))), "{id}");
+    }
+    access
+        .end_own_login(&caller, &mine, &logins[1].id)
+        .await
+        .unwrap();
+    assert!(access.authenticate(&login_of(&old), None, "").is_err());
+    assert_eq!(access.own_logins(&mine).unwrap().len(), 1);
+    // An app has neither a password nor logins.
+    let app = Credentials::default();
+    assert!(matches!(
+        access.own_logins(&app),
+        Err(ControlError::Unauthenticated(_))
+    ));
 }

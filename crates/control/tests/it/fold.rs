@@ -47,6 +47,7 @@ fn user(n: usize) -> User {
 fn one_of_everything() -> Changes {
     let task = TaskId::from_number(1);
     let row = TaskRow {
+        retries: None,
         id: task,
         created_at: UnixMillis(START),
         app: "app".to_owned(),

@@ -13,10 +13,10 @@ use wire::DownKind;
 use crate::rig::Rig;
 use crate::topology::{facts, process, program};
 
-const BUSINESS: BusinessId = BusinessId(2);
+pub(crate) const BUSINESS: BusinessId = BusinessId(2);
 
 /// Two hosts with `first` of priority 1 and `second` of priority 2 on each, and their agents.
-async fn two_hosts(rig: &Rig) -> Vec<FakeAgent> {
+pub(crate) async fn two_hosts(rig: &Rig) -> Vec<FakeAgent> {
     let with = |alias: &str, priority| model::topology::Program {
         priority: Some(priority),
         ..program(alias, 1)
@@ -32,23 +32,18 @@ async fn two_hosts(rig: &Rig) -> Vec<FakeAgent> {
     vec![rig.agent("10.0.0.1").await, rig.agent("10.0.0.2").await]
 }
 
-fn new_job(action: JobAction, options: JobOptions) -> NewJob {
-    NewJob {
-        business: BUSINESS,
-        action,
-        selection: Selection::Scope(Scope::default()),
-        scope: serde_json::json!({}),
-        options,
-    }
+pub(crate) fn new_job(action: JobAction, options: JobOptions) -> NewJob {
+    let all = Selection::Scope(Scope::default());
+    NewJob::of_business(BUSINESS, action, all, serde_json::json!({}), options)
 }
 
-async fn create(rig: &Rig, action: JobAction, options: JobOptions) -> JobId {
+pub(crate) async fn create(rig: &Rig, action: JobAction, options: JobOptions) -> JobId {
     let new = new_job(action, options);
-    rig.control.jobs().create(&rig.caller, new).await.unwrap()
+    rig.control.jobs().create(&rig.caller, new).await.unwrap().0
 }
 
 /// Answers every command until no more arrive; returns the names in the order of the commands.
-async fn answer_all(agents: &[FakeAgent], code: impl Fn(&str) -> Code) -> Vec<String> {
+pub(crate) async fn answer_all(agents: &[FakeAgent], code: impl Fn(&str) -> Code) -> Vec<String> {
     let mut asked = Vec::new();
     loop {
         let mut quiet = true;
@@ -70,7 +65,7 @@ async fn answer_all(agents: &[FakeAgent], code: impl Fn(&str) -> Code) -> Vec<St
     }
 }
 
-async fn over(rig: &Rig, id: JobId) -> JobView {
+pub(crate) async fn over(rig: &Rig, id: JobId) -> JobView {
     for _ in 0..200 {
         let wait = Duration::from_secs(1);
         let view = rig
@@ -217,7 +212,7 @@ async fn a_job_continues_after_a_restart() {
     assert_eq!(view.count(JobStatus::Succeeded), 4, "{:?}", statuses(&view));
 }
 
-async fn until_ended(rig: &Rig, id: JobId, n_ended: usize) {
+pub(crate) async fn until_ended(rig: &Rig, id: JobId, n_ended: usize) {
     let wait = Duration::from_secs(20);
     let view = rig
         .control
@@ -267,13 +262,17 @@ async fn an_invalid_job_is_refused_at_once() {
         "no such business"
     );
     two_hosts(&rig).await;
-    let nothing = NewJob {
-        selection: Selection::Scope(Scope {
-            names: Some(vec!["no such".into()]),
-            ..Scope::default()
-        }),
-        ..new
-    };
+    let nowhere = Selection::Scope(Scope {
+        names: Some(vec!["no such".into()]),
+        ..Scope::default()
+    });
+    let nothing = NewJob::of_business(
+        BUSINESS,
+        new.action,
+        nowhere,
+        new.scope,
+        JobOptions::default(),
+    );
     let refused = rig.control.jobs().create(&rig.caller, nothing).await;
     assert!(matches!(refused, Err(ControlError::Invalid(_))));
 }

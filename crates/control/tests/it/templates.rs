@@ -122,14 +122,9 @@ async fn activate(rig: &Rig, id: TemplateId, text: &str) {
 }
 
 async fn create(rig: &Rig, action: JobAction, options: JobOptions) -> JobId {
-    let new = NewJob {
-        business: BUSINESS,
-        action,
-        selection: Selection::Scope(Scope::default()),
-        scope: serde_json::json!({}),
-        options,
-    };
-    rig.control.jobs().create(&rig.caller, new).await.unwrap()
+    let all = Selection::Scope(Scope::default());
+    let new = NewJob::of_business(BUSINESS, action, all, serde_json::json!({}), options);
+    rig.control.jobs().create(&rig.caller, new).await.unwrap().0
 }
 
 /// Runs a job to its end with an agent that executes every command.
@@ -417,13 +412,9 @@ async fn names_are_unique_and_a_job_needs_a_bound_template() {
         .bind(&rig.caller, BUSINESS, id, vec![])
         .await
         .unwrap();
-    let new = NewJob {
-        business: BUSINESS,
-        action: JobAction::Generate,
-        selection: Selection::Scope(Scope::default()),
-        scope: serde_json::json!({}),
-        options: JobOptions::default(),
-    };
+    let all = Selection::Scope(Scope::default());
+    let (action, options) = (JobAction::Generate, JobOptions::default());
+    let new = NewJob::of_business(BUSINESS, action, all, serde_json::json!({}), options);
     let refused = rig.control.jobs().create(&rig.caller, new).await;
     assert!(matches!(refused, Err(ControlError::Invalid(_))));
     rig.control

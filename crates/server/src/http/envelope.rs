@@ -173,6 +173,7 @@ impl From<ControlError> for Refusal {
                 CredentialFault::Login
                 | CredentialFault::NotTrusted(_)
                 | CredentialFault::NoUser
+                | CredentialFault::NoLogin
                 | CredentialFault::Password
                 | CredentialFault::Code => USER_NOT_AUTHENTICATED,
             }),
@@ -230,7 +231,9 @@ fn credential_fault(fault: &CredentialFault) -> String {
             format!("bk_username: app {code:?} may not name a user; it needs a bk_token")
         }
         CredentialFault::NoUser => "one of bk_token and bk_username is required".to_owned(),
-        CredentialFault::Password | CredentialFault::Code => fault.to_string(),
+        CredentialFault::NoLogin | CredentialFault::Password | CredentialFault::Code => {
+            fault.to_string()
+        }
     }
 }
 

@@ -10,6 +10,7 @@ mod drain;
 mod error;
 mod events;
 mod explain;
+mod figures;
 mod filter;
 mod grants;
 mod groups;
@@ -18,6 +19,7 @@ mod hosts;
 mod jobs;
 mod login;
 mod logs;
+mod me;
 mod operate;
 mod plain;
 mod processes;
@@ -27,18 +29,21 @@ mod register;
 mod replicas;
 mod request;
 mod response;
+mod results;
 mod search;
 mod selection;
 mod summary;
 mod targets;
 mod tasks;
 mod templates;
+mod timeline;
 mod tokens;
 mod topology;
 mod users;
 mod view;
 mod watch;
 mod webhooks;
+mod why;
 
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -62,10 +67,16 @@ pub(crate) fn routes() -> OpenApiRouter<HttpState> {
             register::unregister
         ))
         .routes(routes!(logs::logs))
+        .routes(routes!(why::why))
+        .routes(routes!(figures::process))
+        .routes(routes!(figures::states))
         .routes(routes!(operate::operate))
         .routes(routes!(operate::operate_many))
         .routes(routes!(tasks::list))
         .routes(routes!(tasks::show))
+        .routes(routes!(tasks::failures))
+        .routes(routes!(tasks::hosts))
+        .routes(routes!(tasks::retry))
         .routes(routes!(businesses::list))
         .routes(routes!(businesses::refresh))
         .routes(routes!(businesses::tree))
@@ -90,6 +101,10 @@ pub(crate) fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(jobs::list, jobs::create))
         .routes(routes!(jobs::show))
         .routes(routes!(jobs::retry))
+        .routes(routes!(jobs::failures))
+        .routes(routes!(jobs::hosts))
+        .routes(routes!(jobs::pause))
+        .routes(routes!(jobs::resume))
         .routes(routes!(jobs::cancel))
         .routes(routes!(replicas::list))
         .routes(routes!(processes::names))
@@ -113,11 +128,16 @@ pub(crate) fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(login::create_code))
         .routes(routes!(login::logout))
         .routes(routes!(login::whoami))
+        .routes(routes!(me::change_password))
+        .routes(routes!(me::logins))
+        .routes(routes!(me::end_login))
         .routes(routes!(audit::list))
         .routes(routes!(audit::export))
         .routes(routes!(watch::watch))
         .routes(routes!(summary::summary))
         .routes(routes!(events::list))
+        .routes(routes!(events::counts))
+        .routes(routes!(timeline::timeline))
         .routes(routes!(webhooks::list, webhooks::create))
         .routes(routes!(webhooks::delete))
         .routes(routes!(webhooks::test))

@@ -71,7 +71,7 @@ impl Operation {
     fn needs(&self) -> Needs {
         match self.name() {
             "login" | "logout" | "healthz" | "readyz" | "metrics" => Needs::Nothing,
-            "whoami" => Needs::Credentials,
+            "whoami" | "change_password" | "list_logins" | "end_login" => Needs::Credentials,
             "get_agent_info"
             | "get_agent_status"
             | "list_agent_info"
@@ -102,6 +102,10 @@ impl Operation {
             | "held_on_host"
             | "list_jobs"
             | "show_job"
+            | "list_job_failures"
+            | "list_job_hosts"
+            | "list_task_failures"
+            | "list_task_hosts"
             | "list_names"
             | "list_processes"
             | "count_processes"
@@ -114,6 +118,11 @@ impl Operation {
             | "show_task"
             | "watch"
             | "summary"
+            | "timeline"
+            | "count_events"
+            | "why"
+            | "process_figures"
+            | "state_figures"
             | "list_replicas" => Needs::View,
             "operate_proc"
             | "operate_proc_v2"
@@ -144,6 +153,9 @@ impl Operation {
             | "set_agent_id"
             | "cancel_job"
             | "retry_job"
+            | "retry_task"
+            | "pause_job"
+            | "resume_job"
             | "operate_process"
             | "operate_processes"
             | "update_process"

@@ -101,6 +101,7 @@ async fn tasks(store: &Store) -> anyhow::Result<()> {
         let id = TaskId::new(UnixMillis::from_secs(1_700_000_000), n << 1);
         Changes {
             tasks: vec![TaskRow {
+                retries: None,
                 id,
                 created_at: UnixMillis::from_secs(1_700_000_000),
                 app: "app".into(),

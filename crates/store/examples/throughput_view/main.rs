@@ -16,7 +16,9 @@ use model::change::{Changes, Revision};
 use model::config_template::{
     ConfigFileRow, ContentId, ContentRow, FileState, TemplateChanges, TemplateId, VersionId,
 };
-use model::job::{JobAction, JobId, JobOptions, JobRow, JobStatus, JobTaskLabel, JobTaskRow};
+use model::job::{
+    JobAction, JobArea, JobId, JobOptions, JobRow, JobStatus, JobTarget, JobTaskLabel, JobTaskRow,
+};
 use model::topology::{
     BkHostId, BkProcessId, BusinessId, MachineRow, ModuleId, Program, ProgramId, ProgramRow,
     ServiceId, ServiceRow, TopologyChanges, ViewProcessRow,
@@ -210,7 +212,8 @@ async fn jobs(store: &Store) -> anyhow::Result<()> {
 fn job(n: u32, status: JobStatus) -> JobRow {
     JobRow {
         id: JobId(n),
-        business: BusinessId(2),
+        area: JobArea::Business(BusinessId(2)),
+        paused_by: String::new(),
         action: JobAction::Restart,
         scope: serde_json::json!({"bk_set_ids": [1, 2, 3]}),
         options: JobOptions::default(),
@@ -228,8 +231,10 @@ fn task(job: u32, ordinal: u32, status: JobStatus) -> JobTaskRow {
     JobTaskRow {
         job: JobId(job),
         ordinal,
-        process: BkProcessId(ordinal * GAP),
-        local_inst_id: 1,
+        target: JobTarget::Instance {
+            process: BkProcessId(ordinal * GAP),
+            local_inst_id: 1,
+        },
         label: JobTaskLabel {
             expression: format!("set.module.10.0.0.1_server_8080.server.{ordinal}"),
             bk_process_name: "server".into(),

@@ -10,7 +10,7 @@ use crate::sql::{Connection, Statement};
 /// Not copied: state of one database or of running replicas.
 const NOT_COPIED: [&str; 4] = ["schema_version", "leases", "mailbox", "mail"];
 /// The tables whose ids the database generates and never reuses.
-pub(super) const NUMBERED: [&str; 2] = ["events", "audit"];
+pub(super) const NUMBERED: [&str; 3] = ["events", "audit", "timeline"];
 /// It always has one row; in a new store that row says that nothing was ever committed.
 const COUNTER: &str = "revision";
 

@@ -3,16 +3,17 @@
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
+use std::time::Duration;
 
 use model::change::{EventRow, HostId};
 use model::event::EventKind;
-use model::{Namespace, ProcessName};
+use model::{Namespace, ProcessName, UnixMillis};
 
 use super::fields::Fields;
 use super::log::{LogEntry, LoggedTable, RowKind};
 use super::rows::{chunks, int, ordered, values};
 use super::{Connection, Row, Statement, Value};
-use crate::{EventPage, StoreError, StoredEvent};
+use crate::{CountEventsBy, EventCount, EventPage, StoreError, StoredEvent};
 
 const SELECT: &str = "SELECT id, host, body FROM events WHERE ";
 
@@ -105,6 +106,85 @@ pub(crate) async fn page(
         events.truncate(page.limit as usize);
     }
     Ok(events)
+}
+
+/// Counts in two steps: first which values have most events, then those by bucket.
+pub(crate) async fn counts(
+    conn: &mut Connection,
+    page: &EventPage,
+    bucket: Duration,
+    by: CountEventsBy,
+    top: u32,
+) -> Result<Vec<EventCount>, StoreError> {
+    let value = match by {
+        CountEventsBy::Kind => "kind",
+        CountEventsBy::Process => "namespace || '/' || name",
+        CountEventsBy::Host => "cast(host AS TEXT)",
+    };
+    let mut query = Statement::new(format!("SELECT {value}, count(*) FROM events WHERE "));
+    narrow_all(&mut query, page);
+    query.push(" GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ");
+    query.push_bind(i64::from(top));
+    let rows = query.uncached().fetch_all(conn).await?;
+    let mut values = Vec::<String>::new();
+    for row in &rows {
+        values.push(row.get(0)?);
+    }
+    if values.is_empty() {
+        return Ok(Vec::new());
+    }
+    let bucket = bucket.as_millis().clamp(1, i64::MAX as u128) as i64;
+    let mut query = Statement::new("SELECT at / ");
+    query.push_bind(bucket);
+    query.push(&format!(", {value}, count(*) FROM events WHERE "));
+    narrow_all(&mut query, page);
+    let mut list = query.push(&format!(" AND {value} IN (")).list();
+    values.into_iter().for_each(|value| {
+        list.push_bind(value);
+    });
+    query.push(") GROUP BY 1, 2 ORDER BY 1, 2");
+    let rows = query.uncached().fetch_all(conn).await?;
+    let count = |row: &Row| {
+        let fields = Fields::new("events", 0, row);
+        Ok(EventCount {
+            at: UnixMillis(fields.get::<i64>(0)?.saturating_mul(bucket)),
+            value: fields.text(1)?,
+            count: fields.unsigned(2)?,
+        })
+    };
+    rows.iter().map(count).collect()
+}
+
+/// The whole filter of a page in one condition: a count reads everything that matches anyway.
+fn narrow_all(query: &mut Statement, page: &EventPage) {
+    query.push("at < ");
+    query.push_bind(page.until.map_or(i64::MAX, |until| until.0));
+    if let Some(since) = page.since {
+        query.push(" AND at >= ").push_bind(since.0);
+    }
+    let whole = QueryFilter {
+        host: None,
+        namespace: None,
+        name: page.name.as_ref().map(ProcessName::as_str),
+        kind: None,
+        namespaces: page.namespaces.as_deref(),
+        kinds: page.kinds.as_deref(),
+    };
+    whole.narrow(query);
+    if let Some(hosts) = &page.hosts {
+        match hosts.is_empty() {
+            true => {
+                query.push(" AND 1 = 0");
+            }
+            false => {
+                let mut list = query.push(" AND host IN (").list();
+                hosts.iter().for_each(|host| {
+                    list.push_bind(i64::from(host.0));
+                });
+                query.push(")");
+            }
+        }
+    }
 }
 
 /// The (at, id) that the page comes before. None: its event is purged, and so are all older ones.

@@ -43,6 +43,17 @@ impl<'v, 'r> Fields<'v, 'r> {
         self.try_get(column).map_err(|e| self.corrupt(e))
     }
 
+    /// The value of a column that may be NULL. Rows that were logged before the column existed do not have it.
+    pub(crate) fn added<T>(&self, column: usize) -> Result<Option<T>, StoreError>
+    where
+        Option<T>: Column<'r>,
+    {
+        match self.source {
+            Source::Log(values) if values.len() <= column => Ok(None),
+            Source::Log(_) | Source::Table(_) => self.get(column),
+        }
+    }
+
     fn try_get<T: Column<'r>>(&self, column: usize) -> Result<T, Cause> {
         match self.source {
             Source::Table(row) => Ok(row.get(column)?),

@@ -13,6 +13,9 @@ use super::rows::{chunks, ordered, upsert};
 use super::{Connection, Statement};
 use crate::{JobCounts, JobPage, JobSummary, StoreError, StoredJob};
 
+/// In the column of the business, for jobs over registered processes.
+const NO_BUSINESS: i64 = -1;
+
 /// Writes jobs, except those that `purge` is about to delete. Answers which finished jobs are open again.
 pub(crate) async fn write(
     conn: &mut Connection,
@@ -41,7 +44,7 @@ pub(crate) async fn write(
             tuple
                 .push_bind(i64::from(row.id.0))
                 .push_bind(body)
-                .push_bind(i64::from(row.business.0))
+                .push_bind(row.area.business().map_or(NO_BUSINESS, |id| i64::from(id.0)))
                 .push_bind(row.action.as_str())
                 .push_bind(row.user.as_str())
                 .push_bind(row.created_at.0)
@@ -158,6 +161,12 @@ pub(crate) async fn page(
     }
     if let Some(user) = &page.user {
         query.push(" AND user_name = ").push_bind(user.as_str());
+    }
+    if let Some(since) = page.since {
+        query.push(" AND created_at >= ").push_bind(since.0);
+    }
+    if let Some(until) = page.until {
+        query.push(" AND created_at < ").push_bind(until.0);
     }
     query
         .push(" ORDER BY id DESC LIMIT ")

@@ -35,6 +35,21 @@ pub(crate) async fn events(conn: &mut Connection, before: UnixMillis) -> Result<
     Ok(deleted > 0)
 }
 
+/// Deletes some rows of the timeline, the oldest first; answers whether there may be more.
+pub(crate) async fn timeline(
+    conn: &mut Connection,
+    before: UnixMillis,
+) -> Result<bool, StoreError> {
+    let deleted = Statement::new(
+        "DELETE FROM timeline WHERE id IN (SELECT id FROM timeline WHERE at < $1 ORDER BY at, id LIMIT $2)",
+    )
+    .bind(before.0)
+    .bind(MAX_EVENTS)
+    .execute(conn)
+    .await?;
+    Ok(deleted > 0)
+}
+
 /// Deletes some ended tasks with all that belongs to them; answers whether there may be more.
 pub(crate) async fn tasks(conn: &mut Connection, before: UnixMillis) -> Result<bool, StoreError> {
     let old = Statement::new(
@@ -59,6 +74,7 @@ pub(crate) async fn tasks(conn: &mut Connection, before: UnixMillis) -> Result<b
     for delete in [
         "DELETE FROM outcomes WHERE task IN (",
         "DELETE FROM targets WHERE task IN (",
+        "DELETE FROM task_operations WHERE task IN (",
         "DELETE FROM tasks WHERE id IN (",
     ] {
         let mut query = Statement::new(delete);

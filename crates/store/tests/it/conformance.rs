@@ -12,6 +12,7 @@ pub mod mail;
 pub mod purge;
 pub mod setting;
 pub mod task;
+pub mod timeline;
 pub mod topology;
 pub mod webhook;
 
@@ -53,6 +54,8 @@ macro_rules! conformance_tests {
             task::an_outcome_without_a_target_is_dropped,
             task::outcomes_of_many_tasks_in_one_commit_are_counted_separately,
             task::tasks_are_listed_newest_first_in_pages,
+            task::tasks_are_found_by_process_operation_caller_state_and_time,
+            task::a_reader_of_some_namespaces_sees_tasks_within_them_and_its_own,
             audit::audit_is_read_newest_first_in_pages,
             audit::audit_is_filtered_by_every_field,
             setting::a_setting_keeps_its_first_value,
@@ -63,6 +66,11 @@ macro_rules! conformance_tests {
             purge::later_log_entries_stay,
             purge::a_purge_never_goes_beyond_the_head_nor_back,
             purge::expired_logins_are_purged_and_events_stay,
+            timeline::the_timeline_is_read_newest_first_in_pages,
+            timeline::the_timeline_is_filtered_by_everything_at_once,
+            timeline::the_old_timeline_is_purged,
+            timeline::a_follower_gets_no_timeline,
+            event::events_are_counted_by_time_and_value,
             event::events_are_listed_newest_first_in_pages,
             event::events_are_filtered_by_everything_at_once,
             event::events_are_read_on_in_the_order_of_arrival,

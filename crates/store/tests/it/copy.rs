@@ -2,7 +2,7 @@
 
 use model::UnixMillis;
 use model::change::{Changes, Revision};
-use store::{AuditPage, CopyError, CopyStep, EventPage, JobPage, Loaded, Store};
+use store::{AuditPage, CopyError, CopyStep, EventPage, JobPage, Loaded, Store, TimelinePage};
 use testing::Random;
 
 use crate::random::random_changes;
@@ -19,6 +19,7 @@ async fn populate(store: &Store) {
     for n in 1..30 {
         let mut changes = random_changes(&mut random, n);
         changes.audit = vec![sample::audit(n)];
+        changes.timeline = vec![sample::timeline(n)];
         changes.events = (0..4).map(|host| sample::event(host, n.into())).collect();
         head = store.commit(head, &changes).await.unwrap();
     }
@@ -37,7 +38,7 @@ async fn populate(store: &Store) {
 }
 
 /// Everything that a store can be queried for.
-async fn everything(store: &Store) -> (Loaded, [String; 5]) {
+async fn everything(store: &Store) -> (Loaded, [String; 6]) {
     let audit = AuditPage {
         limit: 999,
         ..AuditPage::default()
@@ -50,8 +51,13 @@ async fn everything(store: &Store) -> (Loaded, [String; 5]) {
         limit: 999,
         ..JobPage::default()
     };
+    let timeline = TimelinePage {
+        limit: 999,
+        ..TimelinePage::default()
+    };
     let rest = [
-        format!("{:?}", store.tasks(999, None).await.unwrap()),
+        format!("{:?}", store.timeline(&timeline).await.unwrap()),
+        format!("{:?}", store.tasks(&sample::task_page(999)).await.unwrap()),
         format!("{:?}", store.audit(&audit).await.unwrap()),
         format!("{:?}", store.events(&events).await.unwrap()),
         format!("{:?}", store.jobs(&jobs).await.unwrap()),
@@ -88,6 +94,7 @@ async fn copies_everything(from: &TestDatabase, to: &TestDatabase) {
     let next = Changes {
         events: vec![sample::event(9, 10)],
         audit: vec![sample::audit(10)],
+        timeline: vec![sample::timeline(10)],
         ..Changes::default()
     };
     for store in [&source, &target] {

@@ -1,7 +1,10 @@
 //! Stores of earlier versions are brought up to date when they are opened.
 
+use model::Op;
 use model::change::{Changes, ProcessId, Revision};
-use store::StoreError;
+use model::job::{JobArea, JobTarget};
+use model::topology::{BkProcessId, BusinessId};
+use store::{StoreError, TaskPage, TimelinePage};
 
 use crate::sample;
 use crate::test_database::TestDatabase;
@@ -62,6 +65,18 @@ async fn check(database: &TestDatabase) {
     let followed = store.changes_since(Revision(7)).await.unwrap();
     assert_eq!(followed, (Revision(8), changes));
     assert_eq!(ids(&store.load().await.unwrap().changes), [1, 2]);
+    // What came later is empty, and works.
+    let page = TimelinePage {
+        limit: 9,
+        ..TimelinePage::default()
+    };
+    assert_eq!(store.timeline(&page).await.unwrap(), []);
+    let row = sample::timeline(1);
+    store
+        .add_timeline(std::slice::from_ref(&row))
+        .await
+        .unwrap();
+    assert_eq!(store.timeline(&page).await.unwrap()[0].row, row);
     store.close().await;
     database.open().await.close().await;
 }
@@ -83,4 +98,89 @@ async fn a_postgres_store_from_before_the_commit_log_is_migrated() {
         database.server().execute(statements).unwrap();
     }
     check(&database).await;
+}
+
+/// The schema before operations of tasks had a table of their own, and rows of it: an open job of a business, a task with two
+/// targets.
+const SQLITE_3: [&str; 3] = [
+    SQLITE[0],
+    SQLITE[1],
+    include_str!("../../migrations/sqlite/0003_commit_log.sql"),
+];
+const POSTGRES_3: [&str; 3] = [
+    POSTGRES[0],
+    POSTGRES[1],
+    include_str!("../../migrations/postgres/0003_commit_log.sql"),
+];
+const ROWS_3: &str = r#"
+    CREATE TABLE schema_version (version BIGINT PRIMARY KEY);
+    INSERT INTO schema_version (version) VALUES (1), (2), (3);
+    UPDATE revision SET head = 7, purged_through = 7, last_job = 5;
+    INSERT INTO tasks (id, created_at, app, user_name, n_targets, n_ended, n_ok) VALUES (77, 5, 'app', 'ann', 2, 2, 1);
+    INSERT INTO targets (task, ordinal, op, host, process, key_prefix, probe, deadline) VALUES
+        (77, 0, 1, NULL, 'web/nginx', '0:10.0.0.1', NULL, 9),
+        (77, 1, 1, NULL, 'web/nginx', '0:10.0.0.2', NULL, 9);
+    INSERT INTO jobs (id, business, action, user_name, created_at, status, is_over, body, n_pending, gone) VALUES
+        (5, 2, 'restart', 'ann', 1, 'running', 0, '{"id":5,"business":2,"action":"restart","scope":{"scope":{}},"options":
+        {"isolation":"business","batch_size":1,"max_failures":0,"ignore_error_codes":[],"pause_secs":0,"config_template_ids":[],
+        "after_release":null},"app":"app","user":"ann","created_at":1,"ended_at":0,"status":"running","cancelled_by":"",
+        "retried_at":0}', 1, 0);
+    INSERT INTO job_tasks (job, ordinal, process, status, body) VALUES
+        (5, 0, 46, 'pending', '{"job":5,"ordinal":0,"process":46,"local_inst_id":2,"label":{"expression":"a.b.c.d.46",
+        "bk_process_name":"d","inst_id":2,"bk_cloud_id":0,"bk_host_innerip":"10.0.0.1"},"priority":3,"unit":0,
+        "status":"pending","op":null,"code":0,"reason":"","output":"","command":"","started_at":0,"ended_at":0}');
+"#;
+
+async fn check_3(database: &TestDatabase) {
+    let store = database.open().await;
+    let loaded = store.load().await.unwrap().changes;
+    assert_eq!(loaded.jobs[0].area, JobArea::Business(BusinessId(2)));
+    assert_eq!(loaded.jobs[0].paused_by, "");
+    let (process, local_inst_id) = (BkProcessId(46), 2);
+    let target = JobTarget::Instance {
+        process,
+        local_inst_id,
+    };
+    assert_eq!(loaded.job_tasks[0].target, target);
+    let page = TaskPage {
+        process: Some("web/nginx".parse().unwrap()),
+        op: Some(Op::Stop),
+        ..sample::task_page(10)
+    };
+    let tasks = store.tasks(&page).await.unwrap();
+    assert_eq!(tasks.len(), 1);
+    assert_eq!(
+        (tasks[0].task.id.number(), tasks[0].task.retries),
+        (77, None)
+    );
+    // Jobs of both kinds are written side by side.
+    store
+        .commit(Revision(7), &sample::started(8, 2))
+        .await
+        .unwrap();
+    let followed = store.changes_since(Revision(7)).await.unwrap();
+    assert_eq!(followed, (Revision(8), sample::started(8, 2)));
+    let all = store.load().await.unwrap().changes;
+    assert_eq!((all.jobs.len(), all.job_tasks.len()), (2, 3));
+    store.close().await;
+    database.open().await.close().await;
+}
+
+#[tokio::test]
+async fn a_sqlite_store_of_version_3_is_migrated() {
+    let database = TestDatabase::sqlite();
+    std::fs::create_dir_all(database.file().parent().unwrap()).unwrap();
+    for statements in SQLITE_3.into_iter().chain([ROWS_3]) {
+        crate::sqlite::change_directly(&database, statements).await;
+    }
+    check_3(&database).await;
+}
+
+#[tokio::test]
+async fn a_postgres_store_of_version_3_is_migrated() {
+    let mut database = TestDatabase::postgres();
+    for statements in POSTGRES_3.into_iter().chain([ROWS_3]) {
+        database.server().execute(statements).unwrap();
+    }
+    check_3(&database).await;
 }

@@ -13,6 +13,8 @@ pub use topology::{
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use store::TaskPage;
+
 use model::access::{App, Audit, HashScheme, JoinToken, Login, SecretHash, User};
 use model::change::{
     Changes, DefinitionId, DefinitionRow, EventRow, GroupRow, HostId, HostRow, NameId, NameRow,
@@ -24,6 +26,7 @@ use model::job::JobStatus;
 use model::operation::{CommandRun, ProcessInspection};
 use model::spec::{Commands, ConfigFile, Identity, Limits, Policy, Probe, Spec, WarnReport};
 use model::status::Exit;
+use model::timeline::{TimelineBody, TimelineKind, TimelineRow};
 use model::topology::BkProcessId;
 use model::webhook::{Webhook, WebhookUrl};
 use model::{
@@ -131,6 +134,15 @@ pub fn task(n: u32) -> TaskRow {
         created_at: moment(n),
         app: "app".into(),
         user: "üser".into(),
+        retries: n.is_multiple_of(3).then(|| task_id(n + 1)),
+    }
+}
+
+/// The newest of all tasks.
+pub fn task_page(limit: u32) -> TaskPage {
+    TaskPage {
+        limit,
+        ..TaskPage::default()
     }
 }
 
@@ -203,6 +215,20 @@ pub fn ended(task: u32, ordinals: std::ops::Range<u32>, code: Code) -> Changes {
     Changes {
         outcomes: ordinals.map(|o| outcome(task, o, code)).collect(),
         ..Changes::default()
+    }
+}
+
+pub fn timeline(n: u32) -> TimelineRow {
+    TimelineRow {
+        at: moment(n),
+        kind: TimelineKind::Operation,
+        process: Some(NameId(n)),
+        hosts: (0..n).map(HostId).collect(),
+        body: TimelineBody {
+            code: "stop".into(),
+            user: "alice".into(),
+            ..TimelineBody::default()
+        },
     }
 }
 

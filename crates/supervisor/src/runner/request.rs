@@ -55,6 +55,10 @@ impl Runner {
                     self.begin(std::mem::take(&mut pending));
                     drop(answer.send(self.held_report()));
                 }
+                Request::Figures(name, answer) => {
+                    self.begin(std::mem::take(&mut pending));
+                    drop(answer.send(self.figures(&name)));
+                }
                 Request::Logs(wanted, answer) => {
                     self.begin(std::mem::take(&mut pending));
                     match self.plan_log(&wanted) {

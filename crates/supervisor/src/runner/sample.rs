@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use model::FullName;
+use model::figures::{FigureSeries, STEP_SECS};
 use tokio::task::JoinHandle;
 
 use super::{Key, Runner, SupervisedProcess, is_lost};
@@ -62,6 +64,11 @@ impl Runner {
         let pass = self.sampler.pass(&roots);
         let now = clock::now();
         let report_ms = self.options.report_usage_every.as_millis() as u64;
+        let step = figure_step(now.boot_ms);
+        for held in self.held.values_mut() {
+            // Gives the memory of processes back that are down for long.
+            held.figures.take_if(|figures| figures.is_over(step));
+        }
         let limited = |held: &SupervisedProcess| {
             held.registration.spec.runtime.net_max.is_some() && held.is_limited()
         };
@@ -91,6 +98,8 @@ impl Runner {
                 net: rate.copied().unwrap_or(held.usage.net),
                 disk: held.usage.disk,
             };
+            let figures = held.figures.get_or_insert_default();
+            figures.add(step, held.usage.cpu, held.usage.mem, held.usage.fd);
             if now.boot_ms >= held.usage_reported_boot_ms + report_ms
                 && held.refresh_usage(now.unix)
             {
@@ -98,6 +107,14 @@ impl Runner {
                 self.outbox.status_changed(*key);
             }
         }
+    }
+
+    /// The usage of a process over the last hour; none if it is not held.
+    pub(super) fn figures(&self, name: &FullName) -> Option<FigureSeries> {
+        let held = self.names.get(name).and_then(|key| self.held.get(key))?;
+        let step = figure_step(clock::boot_ms());
+        let figures = held.figures.as_ref();
+        Some(figures.map_or_else(FigureSeries::empty, |figures| figures.series(step)))
     }
 
     /// Starts counting the bytes under every log path when that is due, and under those of new runs at once.
@@ -159,6 +176,11 @@ impl Runner {
             }
         }
     }
+}
+
+/// The number of a step of figures.
+fn figure_step(boot_ms: u64) -> u64 {
+    boot_ms / (STEP_SECS * 1000)
 }
 
 /// Two decimals: more would change, and so be reported, more often.

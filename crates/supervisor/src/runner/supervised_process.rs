@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
+use model::figures::FigureRing;
 use model::status::HealthResult;
 use model::{ProcessState, State, Status, UnixMillis};
 
@@ -46,6 +47,8 @@ pub(crate) struct SupervisedProcess {
     /// The last sample succeeded.
     pub(crate) is_sampled: bool,
     pub(crate) limit_counters: LimitCounters,
+    /// Its usage of the last hour; none if it did not run.
+    pub(crate) figures: Option<FigureRing>,
     /// The bytes under its log path were counted since its run began.
     pub(crate) disk_counted: bool,
     /// Its configuration files were read since its run began or its spec changed.
@@ -101,6 +104,7 @@ impl SupervisedProcess {
             usage: Usage::default(),
             is_sampled: false,
             limit_counters: LimitCounters::default(),
+            figures: None,
             disk_counted: false,
             config_checked: false,
             group_membership: GroupMembership::unknown(),

@@ -144,3 +144,25 @@ fn a_log_is_opened_with_the_rights_of_its_user() {
     let error = log_of(&supervisor, &name(), ReadUntil::CurrentEnd).unwrap_err();
     assert!(error.to_string().contains("Permission denied"), "{error}");
 }
+
+#[test]
+fn figures_of_the_last_hour_are_kept_for_processes_that_ran() {
+    let home = Home::new();
+    let mut supervisor = home.supervisor();
+    supervisor.hold_as(&name(), home.daemon(), Flag::Stopped, false);
+    let figures = |supervisor: &TestSupervisor, process: &FullName| {
+        let (answer, figures) = oneshot::channel();
+        supervisor.ask(Request::Figures(process.clone(), answer));
+        figures.blocking_recv().unwrap()
+    };
+    let empty = model::figures::FigureSeries::empty();
+    assert_eq!(figures(&supervisor, &name()), Some(empty));
+    assert_eq!(figures(&supervisor, &"no/such".parse().unwrap()), None);
+    supervisor.succeed(1, Op::Start);
+    until("it is sampled", || {
+        let series = figures(&supervisor, &name()).unwrap();
+        assert_eq!(series.fd.len(), model::figures::N_STEPS);
+        let is_sampled = |fd: &Option<u32>| fd.is_some_and(|fd| fd > 0);
+        series.fd.iter().any(is_sampled).then_some(())
+    });
+}

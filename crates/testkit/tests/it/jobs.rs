@@ -3,6 +3,8 @@
 use serde_json::{Value, json};
 use testkit::{Cluster, odd, wait};
 
+use crate::fixture::Fixture;
+
 const HOST: &str = "10.1.1.1";
 const N_INSTANCES: usize = 4;
 
@@ -74,4 +76,95 @@ fn a_rolling_job_survives_server_kills_and_starts_nothing_twice() {
     }
     let stop = begin(&cluster, "stop", json!({}));
     assert_eq!(ended(&cluster, &stop)["status"], "succeeded");
+}
+
+/// Registered daemons on one host, without a business.
+fn daemons(cluster: &Cluster) -> Vec<Fixture> {
+    let daemon = |n: usize| {
+        let daemon = Fixture::daemon(cluster.path(), HOST, &format!("plain-{n}"));
+        let command = daemon.daemon_cmd();
+        daemon.registered(&cluster.api, &command)
+    };
+    (0..N_INSTANCES).map(daemon).collect()
+}
+
+fn begin_plain(cluster: &Cluster, action: &str, options: Value) -> String {
+    let body = |dry_run: bool, count: Option<&Value>| {
+        json!({"action": action, "filter": {"namespace": "e2e", "label": "kind=test"}, "options": options,
+            "dry_run": dry_run, "expect_count": count})
+    };
+    let jobs = "/api/v1/jobs";
+    let (status, plan) = cluster.api.native("POST", jobs, Some(body(true, None)));
+    assert_eq!(
+        (status, &plan["count"]),
+        (200, &json!(N_INSTANCES)),
+        "{plan}"
+    );
+    let begin = body(false, Some(&plan["count"]));
+    let (status, made) = cluster.api.native("POST", jobs, Some(begin));
+    assert_eq!(
+        (status, &made["targets"]),
+        (202, &json!(N_INSTANCES)),
+        "{made}"
+    );
+    format!("{jobs}/{}", made["id"])
+}
+
+#[test]
+fn a_job_over_plain_processes_survives_server_kills_and_starts_nothing_twice() {
+    let mut cluster = Cluster::start();
+    let _agent = cluster.agent(HOST);
+    let daemons = daemons(&cluster);
+    let job = begin_plain(&cluster, "start", json!({"batch_size": "25%"}));
+    for daemon in &daemons[..N_INSTANCES - 1] {
+        wait::until("the next process", || daemon.executions() > 0);
+        cluster.kill_server();
+        cluster.restart_server();
+    }
+    let view = ended(&cluster, &job);
+    assert_eq!(view["status"], "succeeded", "{view}");
+    for daemon in &daemons {
+        assert_eq!(daemon.executions(), 1, "{}: {view}", daemon.key);
+        assert!(daemon.is_alive());
+    }
+    let stop = begin_plain(&cluster, "stop", json!({}));
+    assert_eq!(ended(&cluster, &stop)["status"], "succeeded");
+    assert!(!daemons.iter().any(Fixture::is_alive));
+}
+
+#[test]
+fn a_paused_job_stays_paused_when_the_server_is_killed() {
+    let mut cluster = Cluster::start();
+    let agent = cluster.agent(HOST);
+    let daemons = daemons(&cluster);
+    let job = begin_plain(&cluster, "start", json!({"batch_size": 1}));
+    wait::until("the first process", || daemons[0].executions() > 0);
+    let (status, answer) = cluster.api.native("POST", &format!("{job}/pause"), None);
+    assert_eq!(status, 202, "{answer}");
+    cluster.kill_server();
+    cluster.restart_server();
+    cluster.wait_for_agent(HOST, true);
+    // What was under way ends. Whichever task that was, none follows it.
+    let paused = wait::until("nothing to be under way", || {
+        let (_, view) = cluster.api.native("GET", &job, None);
+        (view["counts"]["running"] == 0).then_some(view)
+    });
+    let n_ended = paused["counts"]["ended"].as_u64().unwrap() as usize;
+    assert_eq!(paused["status"], "running", "{paused}");
+    assert!((1..N_INSTANCES).contains(&n_ended), "{paused}");
+    assert_ne!(paused["paused_by"], "");
+    assert_eq!(
+        paused["batch"],
+        json!({"number": n_ended, "of": N_INSTANCES})
+    );
+    let n_begun = daemons
+        .iter()
+        .filter(|daemon| daemon.executions() > 0)
+        .count();
+    assert_eq!(n_begun, n_ended);
+    let (status, answer) = cluster.api.native("POST", &format!("{job}/resume"), None);
+    assert_eq!(status, 202, "{answer}");
+    assert_eq!(ended(&cluster, &job)["status"], "succeeded");
+    assert!(daemons.iter().all(|daemon| daemon.executions() == 1));
+    drop(agent);
 }

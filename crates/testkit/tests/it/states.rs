@@ -67,3 +67,55 @@ fn a_process_tells_what_happens_to_it() {
     let gse = daemon.status(&cluster.api);
     assert_eq!((&gse["status"], &gse["pid"]), (&json!(2), &json!(-1)));
 }
+
+#[test]
+fn a_process_says_why_it_is_down_and_what_it_used() {
+    let cluster = Cluster::start();
+    let _agent = cluster.agent("10.1.1.2");
+    let daemon = Fixture::daemon(cluster.path(), "10.1.1.2", "broken");
+    let mut spec = daemon.spec(&daemon.daemon_cmd());
+    spec["monitor_policy"]["start_interval"] = json!(1000);
+    let daemon = daemon.registered_as(&cluster.api, &spec);
+    assert_eq!(daemon.operate(&cluster.api, 0).0, 0);
+    kill_process(daemon.pid().unwrap(), Signal::KILL).unwrap();
+    let down = wait::until("it says why", || {
+        let (_, why) = (cluster.api).native("GET", "/api/v1/processes/e2e/broken/why", None);
+        Some(why).filter(|why| why["code"] == "backoff")
+    });
+    assert_eq!(down["host"], "0:10.1.1.2", "{down}");
+    assert_eq!(down["last_exit"]["signal"], 9);
+    assert!(down["next"].as_i64() > down["since"].as_i64(), "{down}");
+    let timeline = wait::until("its end is in the timeline", || {
+        let path = "/api/v1/timeline?process=e2e/broken&host=10.1.1.2&kinds=operation,event";
+        let (_, timeline) = cluster.api.native("GET", path, None);
+        Some(timeline).filter(|timeline| timeline["entries"].as_array().unwrap().len() >= 2)
+    });
+    assert_eq!(timeline["entries"][0]["code"], "process_exit");
+    assert_eq!(timeline["entries"][1]["code"], "start");
+
+    let sleeper = Fixture::daemon(cluster.path(), "10.1.1.2", "sleeper");
+    let start_cmd = sleeper.daemon_cmd();
+    let sleeper = sleeper.registered(&cluster.api, &start_cmd);
+    assert_eq!(sleeper.operate(&cluster.api, 0).0, 0);
+    let path = "/api/v1/processes/e2e/sleeper/figures";
+    wait::until("figures are there", || {
+        let (status, figures) = cluster.api.native("GET", path, None);
+        assert_eq!(
+            (status, &figures["step_secs"]),
+            (200, &json!(15)),
+            "{figures}"
+        );
+        let fds = figures["fd"].as_array().unwrap();
+        fds.iter()
+            .any(|fd| fd.as_u64().is_some_and(|fd| fd > 0))
+            .then_some(())
+    });
+    sleeper.operate(&cluster.api, 1);
+    let stopped = wait::until("it is stopped", || {
+        let (_, why) = cluster
+            .api
+            .native("GET", "/api/v1/processes/e2e/sleeper/why", None);
+        Some(why).filter(|why| why["code"] == "stopped_by")
+    });
+    assert_eq!(stopped["state"], "stopped", "{stopped}");
+}

@@ -315,6 +315,16 @@ fn downs() -> Vec<(&'static str, Down)> {
         ("down-ask-held", Ask::new(1, &Question::Held {}).into()),
         ("down-ask-write-file", Ask::new(3, &write_file()).into()),
         ("down-ask-read-file", Ask::new(4, &read_file()).into()),
+        (
+            "down-ask-figures",
+            Ask::new(
+                5,
+                &Question::Figures(wire::ask::FiguresOf {
+                    process: "web/nginx".parse().unwrap(),
+                }),
+            )
+            .into(),
+        ),
         ("down-ask-logs", Ask::new(2, &logs()).into()),
         (
             "down-ask-selected-logs",

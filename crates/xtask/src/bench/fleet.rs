@@ -11,6 +11,7 @@ mod operate;
 mod restart;
 mod simulator;
 mod up;
+pub(crate) mod watch;
 
 use std::time::Duration;
 
@@ -54,6 +55,19 @@ pub(crate) struct Args {
 }
 
 impl Args {
+    /// A small fleet on one server, for the benchmark of watchers.
+    fn of_watch(agents: usize, secs: u64) -> Self {
+        Self {
+            agents,
+            procs: 10,
+            replicas: 1,
+            delay: "5ms..50ms".to_owned(),
+            secs,
+            operations: 1,
+            built: true,
+        }
+    }
+
     fn n_processes(&self) -> usize {
         self.agents * self.procs
     }

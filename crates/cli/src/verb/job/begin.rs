@@ -2,8 +2,13 @@
 
 use std::time::Duration;
 
-use api::{ExpressionBody, JobBody, JobCreated, JobOptionsBody, ViewProcess};
-use model::job::JobAction;
+use api::{
+    ExpressionBody, FilterBody, JobBegun, JobBody, JobOptionsBody, OperationPlanView, Scalar,
+    ViewProcess,
+};
+use model::job::{BatchSize, JobAction};
+use model::selector::NamePattern;
+use serde_json::json;
 
 use super::super::{Context, no_business};
 use super::follow;
@@ -12,7 +17,8 @@ use crate::business::BusinessRef;
 use crate::client::{Client, Path};
 use crate::confirm::ConfirmArgs;
 use crate::failure::{EXIT_CODES, Exit, Failure, Kind};
-use crate::format::{count, counted, parse_duration};
+use crate::format::{clean, count, counted, parse_duration};
+use crate::processes::parse_selector;
 use crate::selection::{SelectionArgs, pasteable};
 
 /// The expression that selects everything.
@@ -27,6 +33,12 @@ pub fn examples(verb: &str) -> String {
              without a terminal it needs --yes then.\n"
         }
         _ => "",
+    };
+    let plain = match verb {
+        "generate" | "release" | "diff" => String::new(),
+        _ => format!(
+            "  muster job {verb} 'web/*' -l tier=front --batch 10% --pause 30s   processes without a business\n"
+        ),
     };
     let more = match verb {
         "release" => {
@@ -46,20 +58,38 @@ Examples:
   muster job {verb} --biz 2 --set zone-1 --module login
   muster job {verb} --biz 2 --expr 'zone-[1-3].login.*.*.[0:2]'
 {more}  muster job {verb} --biz 2 --no-wait                print its id; muster job watch ID follows it
-{asks}
+  muster job {verb} --biz 2 --dry-run                only show what it would act on
+{plain}{asks}
 {EXIT_CODES}"
     )
 }
 
 #[derive(Debug, clap::Args)]
 pub struct BeginArgs {
+    /// Processes without a business, with or without wildcards: web/nginx 'app/*' '[web,db]/api-?'
+    #[arg(value_name = "NAMESPACE/NAME", conflicts_with = "biz")]
+    names: Vec<NamePattern>,
+    /// Only processes with these labels: tier=front,zone!=b,canary,!old
+    #[arg(short = 'l', long, value_name = "LABELS", value_parser = parse_selector, conflicts_with = "biz")]
+    selector: Vec<String>,
+    /// Only processes on these hosts, separated by commas
+    #[arg(
+        long,
+        value_name = "HOST",
+        value_delimiter = ',',
+        conflicts_with = "biz"
+    )]
+    host: Vec<String>,
     /// The business, by its id or name
     #[arg(short, long, visible_alias = "business", value_name = "BIZ")]
-    biz: BusinessRef,
+    biz: Option<BusinessRef>,
     #[command(flatten)]
     selection: SelectionArgs,
     #[command(flatten)]
     pace: PaceArgs,
+    /// Only show what the job would act on
+    #[arg(long, conflicts_with = "no_wait")]
+    dry_run: bool,
     /// Print the job's id and do not wait for its end
     #[arg(long)]
     no_wait: bool,
@@ -73,21 +103,33 @@ pub struct BeginArgs {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Pace and failures")]
 struct PaceArgs {
-    /// At most this many at a time [default: all of one priority]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    batch: Option<u32>,
+    /// At most this many at a time, or this share of all: 10, 5% [default: all of one priority]
+    #[arg(long, value_name = "N", value_parser = parse_batch)]
+    batch: Option<BatchSize>,
     /// Continue after up to this many failures
     #[arg(long, value_name = "N", default_value_t = 0)]
     max_failures: u32,
     /// Wait this long between two batches (5s, 2m)
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pause: Option<Duration>,
-    /// Where a failure stops later tasks [default: business]
+    /// Where a failure stops later tasks; without a business only business and host [default: business, which is all]
     #[arg(long, value_enum)]
     isolation: Option<IsolationArg>,
     /// Result codes that do not count as failures, separated by commas
     #[arg(long, value_name = "CODE", value_delimiter = ',')]
     ignore: Vec<i64>,
+}
+
+fn parse_batch(text: &str) -> Result<BatchSize, String> {
+    BatchSize::parse(text).map_err(|invalid| invalid.rule)
+}
+
+/// The size as a request has it.
+fn size_of(batch: BatchSize) -> Scalar {
+    match batch {
+        BatchSize::Tasks(n) => Scalar::Int(n.into()),
+        BatchSize::Percent(percent) => format!("{percent}%").as_str().into(),
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -135,10 +177,22 @@ pub(super) fn files(
     action: JobAction,
     args: &FilesArgs,
 ) -> Result<Exit, Failure> {
+    of_business(&args.begin)?;
     begin(context, action, &args.begin, args.options())
 }
 
+/// Refuses config files of processes without a business: they have none.
+fn of_business(args: &BeginArgs) -> Result<(), Failure> {
+    match args.biz {
+        Some(_) => Ok(()),
+        None => Err(Failure::usage(
+            "config files belong to a business: name it with --biz",
+        )),
+    }
+}
+
 pub(super) fn release(context: &Context, args: &ReleaseArgs) -> Result<Exit, Failure> {
+    of_business(&args.files.begin)?;
     let mut options = args.files.options();
     if let Some(then) = args.then {
         options.after_release = value_name(then).as_str().into();
@@ -152,7 +206,7 @@ impl PaceArgs {
         let isolation = self.isolation.unwrap_or(IsolationArg::Business);
         JobOptionsBody {
             isolation: value_name(isolation).as_str().into(),
-            batch_size: self.batch.map(i64::from),
+            batch_size: self.batch.map_or(Scalar::Absent, size_of),
             max_failures: Some(self.max_failures.into()),
             ignore_error_codes: Some(self.ignore.clone()),
             pause_secs: Some(u32::try_from(pause).unwrap_or(u32::MAX).into()),
@@ -230,30 +284,60 @@ fn begin(
     args: &BeginArgs,
     options: JobOptionsBody,
 ) -> Result<Exit, Failure> {
-    let expression = args.selection.expression()?;
     let client = context.client()?;
-    let biz = args.biz.id(&client)?;
-    if interrupts(action, &options) {
+    let Some(biz) = &args.biz else {
+        return begin_plain(context, &client, action, args, options);
+    };
+    let expression = args.selection.expression()?;
+    let biz = biz.id(&client)?;
+    if interrupts(action, &options) && !args.dry_run {
         ask(context, &client, action, args, biz)?;
     }
     let expression = expression.map_or_else(|| ANY.to_owned(), |one| one.to_string());
     let body = JobBody {
         business: Some(biz.into()),
-        action: action.as_str().into(),
         env: args
             .selection
             .env()
             .as_deref()
             .map(Into::into)
             .unwrap_or_default(),
-        scope: None,
         expression: Some(ExpressionBody::Joined(expression.clone())),
-        options: Some(options),
+        ..job_body(action, args, options)
     };
-    let created: JobCreated = client
-        .post(&Path::new("jobs"), &body)
-        .map_err(|failure| refused(failure, &expression, biz))?;
-    let out = &context.out;
+    send(context, &client, args, &body).map_err(|failure| refused(failure, &expression, biz))
+}
+
+fn job_body(action: JobAction, args: &BeginArgs, options: JobOptionsBody) -> JobBody {
+    JobBody {
+        action: action.as_str().into(),
+        dry_run: args.dry_run.then_some(true),
+        options: Some(options),
+        ..JobBody::default()
+    }
+}
+
+/// Begins the job and follows it, or shows what it would act on.
+fn send(
+    context: &Context,
+    client: &Client,
+    args: &BeginArgs,
+    body: &JobBody,
+) -> Result<Exit, Failure> {
+    let (path, out) = (Path::new("jobs"), &context.out);
+    if args.dry_run {
+        let plan: OperationPlanView = client.post(&path, body)?;
+        match out.is_document() {
+            true => out.document(&plan)?,
+            false => {
+                for line in plan_lines(&body.action.to_text(), &plan) {
+                    out.line(line)?;
+                }
+            }
+        }
+        return Ok(Exit::Ok);
+    }
+    let created: JobBegun = client.post(&path, body)?;
     if args.no_wait {
         match out.is_document() {
             true => out.document(&created)?,
@@ -261,7 +345,94 @@ fn begin(
         }
         return Ok(Exit::Ok);
     }
-    follow::to_its_end(&client, out, created.id, args.timeout)
+    follow::to_its_end(client, out, created.id, args.timeout)
+}
+
+/// A job over registered processes.
+fn begin_plain(
+    context: &Context,
+    client: &Client,
+    action: JobAction,
+    args: &BeginArgs,
+    mut options: JobOptionsBody,
+) -> Result<Exit, Failure> {
+    if args.names.is_empty() && args.selector.is_empty() && args.host.is_empty() {
+        return Err(
+            Failure::usage("which processes? name them, or a business with --biz").advise(format!(
+                "muster job {0} 'web/*' -l tier=front, or muster job {0} --biz game",
+                verb_of(action)
+            )),
+        );
+    }
+    options.config_template_ids = None;
+    let mut filter = FilterBody::new();
+    let mut put = |name: &str, values: Vec<String>| {
+        if !values.is_empty() {
+            filter.insert(name.to_owned(), json!(values));
+        }
+    };
+    put(
+        "process",
+        args.names.iter().map(ToString::to_string).collect(),
+    );
+    put("label", args.selector.clone());
+    put("host", args.host.clone());
+    let mut body = JobBody {
+        filter: Some(filter),
+        ..job_body(action, args, options)
+    };
+    if interrupts(action, &JobOptionsBody::default()) && !args.dry_run {
+        body.dry_run = Some(true);
+        let plan: OperationPlanView = client.post(&Path::new("jobs"), &body)?;
+        if plan.count > 1 {
+            let mut lines = plan_lines(action.as_str(), &plan).into_iter();
+            let what = lines.next().unwrap_or_default();
+            lines.for_each(|line| context.out.note(line));
+            args.confirm.ask(&what)?;
+        }
+        // What was shown is what is done.
+        body.dry_run = None;
+        body.expect_count = Some(plan.count as i64);
+    }
+    send(context, client, args, &body)
+}
+
+/// The subcommand that begins this action.
+fn verb_of(action: JobAction) -> &'static str {
+    match action {
+        JobAction::ForceStop => "kill",
+        JobAction::SetAuto => "manage",
+        JobAction::UnsetAuto => "unmanage",
+        other => other.as_str(),
+    }
+}
+
+/// `restart 12 processes on 5 hosts`, then what is special about them.
+fn plan_lines(action: &str, plan: &OperationPlanView) -> Vec<String> {
+    let (processes, hosts) = (counted(plan.count, "process"), counted(plan.hosts, "host"));
+    let mut lines = vec![format!("{action} {processes} on {hosts}")];
+    let namespaces = plan.namespaces.iter();
+    let namespaces = namespaces.map(|one| format!("{} {}", clean(&one.value), count(one.count)));
+    let namespaces: Vec<String> = namespaces.collect();
+    if namespaces.len() > 1 {
+        lines.push(format!("  {}", namespaces.join(", ")));
+    }
+    for env in &plan.environments {
+        lines.push(format!("  {} in {}", count(env.count), clean(&env.value)));
+    }
+    for blocked in &plan.blocked {
+        let reason = clean(&blocked.reason).replace('_', " ");
+        let hosts = clean(&blocked.hosts.join(", "));
+        lines.push(format!("  {} {reason}: {hosts}", count(blocked.count)));
+    }
+    for command in &plan.commands {
+        lines.push(format!(
+            "  $ {}  ({})",
+            clean(&command.command),
+            count(command.count)
+        ));
+    }
+    lines
 }
 
 /// Adds how to find out why nothing was selected.
@@ -275,5 +446,32 @@ fn refused(failure: Failure, expression: &str, biz: u32) -> Failure {
             ),
         ),
         false => no_business(failure),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_is_shown_in_a_few_lines() {
+        let plan: OperationPlanView = serde_json::from_value(json!({
+            "count": 1200, "hosts": 600,
+            "namespaces": [{"value": "db", "count": 200}, {"value": "web", "count": 1000}],
+            "environments": [{"value": "formal", "count": 7}],
+            "blocked": [{"reason": "agent_away", "count": 3, "hosts": ["0:10.0.0.1", "0:10.0.0.2"]}],
+            "commands": [{"command": "./restart.sh", "count": 1000}],
+        }))
+        .unwrap();
+        assert_eq!(
+            plan_lines("restart", &plan),
+            [
+                "restart 1,200 processes on 600 hosts",
+                "  db 200, web 1,000",
+                "  7 in formal",
+                "  3 agent away: 0:10.0.0.1, 0:10.0.0.2",
+                "  $ ./restart.sh  (1,000)",
+            ]
+        );
     }
 }

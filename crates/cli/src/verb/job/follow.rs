@@ -6,11 +6,12 @@ use api::{Counts, JobCountsView, JobRetried, JobView, RetryBody};
 
 use super::super::Context;
 use super::no_job;
-use super::report::report;
+use super::report::{of_what, report};
 use crate::client::{Client, job_path};
 use crate::failure::{Exit, Failure};
+use crate::failure_groups::FailureArgs;
 use crate::follow::{LIVE_WAIT, Poll, until_over};
-use crate::format::{counted, parse_duration};
+use crate::format::{clean, counted, parse_duration};
 use crate::out::Out;
 
 /// How long one request may wait on the server for the job to move.
@@ -36,6 +37,8 @@ pub struct RetryArgs {
     /// Only these tasks, by their numbers, separated by commas [default: all that failed]
     #[arg(long, value_name = "N", value_delimiter = ',')]
     task: Vec<u32>,
+    #[command(flatten)]
+    failures: FailureArgs,
     /// Do not wait for its end
     #[arg(long)]
     no_wait: bool,
@@ -53,6 +56,9 @@ pub(super) fn retry(context: &Context, args: &RetryArgs) -> Result<Exit, Failure
     let out = &context.out;
     let body = RetryBody {
         tasks: (!args.task.is_empty()).then(|| args.task.clone()),
+        codes: args.failures.codes(),
+        reason: args.failures.reason(),
+        hosts: args.failures.hosts(),
     };
     let path = job_path(args.id).join("retry");
     let retried: JobRetried = client.post(&path, &body).map_err(no_job)?;
@@ -79,6 +85,7 @@ pub(super) fn to_its_end(
     let advice = format!("it is not cancelled; see how it ends with: muster job watch {id}");
     let mut last: Option<JobCountsView> = None;
     let mut polled: Option<Instant> = None;
+    let mut paused_by = String::new();
     let job = until_over(out, &name, &advice, timeout, |left| {
         if let Some(polled) = polled {
             std::thread::sleep(MIN_INTERVAL.saturating_sub(Instant::elapsed(&polled)));
@@ -92,10 +99,18 @@ pub(super) fn to_its_end(
         let job: JobView = client.job(id, wait.min(left), ended).map_err(no_job)?;
         if last.replace(job.counts).is_none() {
             let tasks = counted(job.counts.total, "task");
-            let JobView {
-                action, business, ..
-            } = &job;
-            out.note(format!("{name}: {action} of business {business}, {tasks}"));
+            let (action, what) = (&job.action, clean(&of_what(&job)));
+            out.note(format!("{name}: {action} of {what}, {tasks}"));
+        }
+        if paused_by != job.paused_by {
+            paused_by.clone_from(&job.paused_by);
+            match paused_by.is_empty() {
+                true => out.note(format!("{name}: goes on")),
+                false => out.note(format!(
+                    "{name}: paused by {}; muster job resume {id} goes on",
+                    clean(&paused_by)
+                )),
+            }
         }
         Ok(match is_over(&job.status) {
             true => Poll::Over(job),

@@ -3,7 +3,7 @@
 use api::{JobList, JobView};
 use clap::builder::PossibleValuesParser;
 use model::job::JobAction;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::super::Context;
 use crate::args::value_name;
@@ -29,6 +29,12 @@ pub struct Args {
     /// Only those of this user
     #[arg(long, value_name = "USER")]
     user: Option<String>,
+    /// Only those begun as long ago as this or later (90s, 15m, 1h, 7d)
+    #[arg(long, value_name = "DURATION")]
+    since: Option<String>,
+    /// Only those begun longer ago than this (90s, 15m, 1h, 7d)
+    #[arg(long, value_name = "DURATION")]
+    until: Option<String>,
     /// How many are listed
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1000))]
     limit: u16,
@@ -54,6 +60,8 @@ pub(super) fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
         .maybe("action", action.map(JobAction::as_str))
         .maybe("status", args.state.map(value_name))
         .maybe("user", args.user.as_ref())
+        .maybe("since", args.since.as_ref())
+        .maybe("until", args.until.as_ref())
         .maybe("before", args.before)
         .query("limit", args.limit);
     let out = &context.out;
@@ -76,11 +84,16 @@ fn table(jobs: &[JobView]) -> TextTable {
             true => &job.app,
             false => &job.user,
         };
+        let biz = job.business.map(|id| id.to_string()).unwrap_or_default();
+        let shown = match job.paused_by.is_empty() {
+            true => status(&job.status),
+            false => Cell::styled(Style::Warn, "paused"),
+        };
         table.row([
             Cell::from(job.id.to_string()),
-            job.business.to_string().into(),
+            biz.into(),
             (&*job.action).into(),
-            status(&job.status),
+            shown,
             count(job.counts.total).into(),
             count(job.counts.succeeded + job.counts.ignored).into(),
             Cell::styled(
@@ -115,6 +128,9 @@ pub(super) fn selected(selection: &Value) -> String {
             Err(_) => parts.to_string(),
         };
     }
+    if let Some(filter) = selection.get("filter").and_then(Value::as_object) {
+        return filtered(filter, selection.get("except"));
+    }
     let kinds = [
         ("sets", "bk_set_ids"),
         ("modules", "bk_module_ids"),
@@ -138,6 +154,29 @@ pub(super) fn selected(selection: &Value) -> String {
         all if all.is_empty() => "all".to_owned(),
         kinds => kinds,
     }
+}
+
+/// `namespace=web state=running,backoff except 2`.
+fn filtered(filter: &Map<String, Value>, except: Option<&Value>) -> String {
+    let text = |value: &Value| match value {
+        Value::String(text) => text.clone(),
+        value => value.to_string(),
+    };
+    let parts = filter.iter().map(|(name, value)| {
+        let value = match value {
+            Value::Array(values) => values.iter().map(text).collect::<Vec<_>>().join(","),
+            value => text(value),
+        };
+        format!("{name}={value}")
+    });
+    let mut parts: Vec<String> = parts.collect();
+    if parts.is_empty() {
+        parts.push("all".to_owned());
+    }
+    if let Some(except) = except.and_then(Value::as_array) {
+        parts.push(format!("except {}", count(except.len())));
+    }
+    parts.join(" ")
 }
 
 #[cfg(test)]
@@ -171,5 +210,9 @@ mod tests {
         assert_eq!(selected(&json!({"scope": {}})), "all");
         let any = json!({"expression_scope": {"bk_set_name": "*", "bk_process_id": "*"}});
         assert_eq!(selected(&any), "all");
+        let filter =
+            json!({"filter": {"namespace": ["web", "db"], "managed": true}, "except": ["47"]});
+        assert_eq!(selected(&filter), "managed=true namespace=web,db except 1");
+        assert_eq!(selected(&json!({"filter": {}})), "all");
     }
 }

@@ -12,6 +12,7 @@ use super::no_job;
 use crate::client::{Client, Path, job_path};
 use crate::colors::Style;
 use crate::failure::{Exit, Failure};
+use crate::failure_groups;
 use crate::format::{clean, count, millis, moment, now, user_and_app};
 use crate::out::Out;
 use crate::selection::pasteable;
@@ -33,11 +34,17 @@ pub struct ShowArgs {
     /// Also the command of each task, and what it printed
     #[arg(long = "with-output", visible_alias = "outputs")]
     with_output: bool,
+    /// Show failures in groups of one code and alike reasons
+    #[arg(long, conflicts_with_all = ["failed", "with_output"])]
+    failures: bool,
 }
 
 pub(super) fn run(context: &Context, args: &ShowArgs) -> Result<Exit, Failure> {
     let client = context.client()?;
     let out = &context.out;
+    if args.failures {
+        return failure_groups::show(&client, out, job_path(args.id)).map_err(no_job);
+    }
     let tasks = job_path(args.id).maybe("status", args.failed.then_some("failed"));
     if out.is_document() {
         return show_json(&client, out, args.id, &tasks);
@@ -110,10 +117,11 @@ fn report_diff(client: &Client, out: &Out, job: &JobView, all: &Path) -> Result<
 fn about(out: &Out, job: &JobView) -> Result<(), Failure> {
     let by = user_and_app(&job.user, &job.app);
     let now = now();
-    let (id, action, business) = (job.id, &job.action, job.business);
+    let (id, action) = (job.id, &job.action);
     out.line(format!(
-        "job {id}: {} of business {business}, {}",
+        "job {id}: {} of {}, {}",
         clean(action),
+        clean(&of_what(job)),
         clean(&job.status)
     ))?;
     out.line(format!("  selected  {}", clean(&selected(&job.selection))))?;
@@ -124,19 +132,60 @@ fn about(out: &Out, job: &JobView) -> Result<(), Failure> {
     if is_over(&job.status) {
         out.line(format!("  ended     {}", moment(job.ended_at, now)))?;
     }
+    if let Some(batch) = job.batch.filter(|batch| batch.of > 1) {
+        out.line(format!("  batch     {} of {}", batch.number, batch.of))?;
+    }
+    if !job.paused_by.is_empty() {
+        out.line(format!("  paused by {}", clean(&job.paused_by)))?;
+    }
     if !job.cancelled_by.is_empty() {
         out.line(format!("  cancelled by {}", clean(&job.cancelled_by)))?;
     }
     Ok(())
 }
 
+/// What a job acts in: `business 2`, or `namespaces db, web`.
+pub(super) fn of_what(job: &JobView) -> String {
+    match job.business {
+        Some(business) => format!("business {business}"),
+        None => format!("processes in {}", job.namespaces.join(", ")),
+    }
+}
+
+/// The expression of an instance, the name of a registered process.
+fn name_of(task: &JobTaskView) -> String {
+    match task.expression.is_empty() {
+        true => task.name.clone(),
+        false => pasteable(&task.expression),
+    }
+}
+
 fn table(tasks: &[JobTaskView]) -> TextTable {
+    if tasks.iter().all(|task| task.expression.is_empty()) {
+        return plain_table(tasks);
+    }
     let mut table = TextTable::new(">TASK|EXPRESSION|>INST|HOST|STATUS|>TOOK|~WHY");
+    for task in tasks {
+        let inst_id = task.inst_id.map(|id| id.to_string());
+        table.row([
+            Cell::from(task.ordinal.to_string()),
+            name_of(task).into(),
+            inst_id.unwrap_or_default().into(),
+            task.host.as_str().into(),
+            status(&task.status),
+            took(task).into(),
+            why(task).into(),
+        ]);
+    }
+    table
+}
+
+fn plain_table(tasks: &[JobTaskView]) -> TextTable {
+    let mut table = TextTable::new(">TASK|PROCESS|HOST|STATUS|>TOOK|~WHY");
     for task in tasks {
         table.row([
             Cell::from(task.ordinal.to_string()),
-            pasteable(&task.expression).into(),
-            task.inst_id.to_string().into(),
+            task.name.as_str().into(),
             task.host.as_str().into(),
             status(&task.status),
             took(task).into(),
@@ -180,7 +229,7 @@ fn outputs(out: &Out, tasks: &[JobTaskView]) -> Result<(), Failure> {
         let head = format!(
             "{} {} on {}: {} {}",
             task.ordinal,
-            pasteable(&task.expression),
+            name_of(task),
             task.host,
             task.status,
             why(task)

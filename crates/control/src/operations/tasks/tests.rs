@@ -24,6 +24,7 @@ fn created(n: u64) -> Changes {
         deadline: UnixMillis(1000),
     };
     let row = TaskRow {
+        retries: None,
         id: task(n),
         created_at: UnixMillis(0),
         app: "app".to_owned(),

@@ -24,16 +24,11 @@ pub(crate) async fn create_job(
     let business = request.business()?;
     let action = action(&request.job_object, &request.job_action)?;
     let options = job_options::read(request.extra_data.unwrap_or_default().into());
-    let options = options.map_err(|invalid| invalid.within("extra_data"))?;
+    let (options, _) = options.map_err(|invalid| invalid.within("extra_data"))?;
     let selection = Selection::read(request.scope, request.expression_scope)?;
-    let new = NewJob {
-        business,
-        action,
-        scope: selection::to_json(&selection),
-        selection,
-        options,
-    };
-    let job_id = context
+    let scope = selection::to_json(&selection);
+    let new = NewJob::of_business(business, action, selection, scope, options);
+    let (job_id, _) = context
         .http
         .control
         .jobs()

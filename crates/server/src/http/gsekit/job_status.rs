@@ -3,6 +3,7 @@
 use control::JobView;
 use model::expression::unescaped;
 use model::job::{JobId, JobObject, JobOptions, JobRow, JobStatus, JobTaskRow};
+use model::topology::{BkProcessId, BusinessId};
 use model::{Invalid, UnixMillis};
 use serde::Serialize;
 use serde::ser::Serializer;
@@ -31,12 +32,16 @@ pub(crate) async fn job_status(
         .get(context.caller, JobId(number))
         .await;
     let view = view.map_err(of_job)?;
-    if business.is_some_and(|business| business != view.job.business) {
+    // This dialect knows no job without a business.
+    let Some(of_job) = view.job.area.business() else {
+        return Err(no_such_job(id));
+    };
+    if business.is_some_and(|business| business != of_job) {
         return Err(no_such_job(id));
     }
     let requested = request.job_task_id_list.filter(|ids| !ids.is_empty());
     Ok(success(Status {
-        job_info: JobInfo::of(&view.job),
+        job_info: JobInfo::of(&view.job, of_job),
         job_tasks: Tasks {
             view: &view,
             requested: requested.as_deref(),
@@ -72,10 +77,10 @@ struct JobInfo<'a> {
 }
 
 impl<'a> JobInfo<'a> {
-    fn of(job: &'a JobRow) -> Self {
+    fn of(job: &'a JobRow, business: BusinessId) -> Self {
         Self {
             id: job.id,
-            bk_biz_id: job.business.0,
+            bk_biz_id: business.0,
             expression: selection::joined(&job.scope),
             scope: job.scope.get("scope"),
             job_object: job.action.object(),
@@ -154,6 +159,8 @@ impl<'a> Task<'a> {
         };
         let has_failed = task.status == JobStatus::Failed;
         let solutions = control::solutions(task.code);
+        // The tasks of a job of a business are instances.
+        let (process, local_inst_id) = task.target.instance().unwrap_or((BkProcessId(0), 0));
         Self {
             id: task_id(task.job, task.ordinal),
             status: task.status.as_str(),
@@ -161,8 +168,8 @@ impl<'a> Task<'a> {
             retryable: has_failed.then_some(true),
             solutions: (has_failed && !solutions.is_empty()).then_some(solutions),
             err_code: has_reason.then_some(task.code.0),
-            bk_process_id: task.process.0,
-            local_inst_id: task.local_inst_id,
+            bk_process_id: process.0,
+            local_inst_id,
             inst_id: task.label.inst_id,
             expression: unescaped(&task.label.expression),
             bk_cloud_id: task.label.bk_cloud_id,

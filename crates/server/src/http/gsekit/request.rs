@@ -87,7 +87,7 @@ impl From<ExtraData> for JobOptionsBody {
     fn from(data: ExtraData) -> Self {
         Self {
             isolation: data.isolation,
-            batch_size: data.batch_size,
+            batch_size: data.batch_size.map_or(Scalar::Absent, Scalar::Int),
             max_failures: data.max_failures,
             ignore_error_codes: data.ignore_error_codes,
             pause_secs: data.pause_secs,

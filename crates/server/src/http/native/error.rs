@@ -64,9 +64,9 @@ pub(crate) struct ApiError {
     field: Option<String>,
     character: Option<usize>,
     message: String,
-    missing_role: Option<Box<MissingRoleDetail>>,
     count: Option<u64>,
     line: Option<u32>,
+    missing_role: Option<Box<MissingRoleDetail>>,
     retry_after_secs: Option<u64>,
 }
 
@@ -77,9 +77,9 @@ impl ApiError {
             field: None,
             character: None,
             message: message.into(),
-            missing_role: None,
             count: None,
             line: None,
+            missing_role: None,
             retry_after_secs: None,
         }
     }
@@ -261,9 +261,9 @@ impl IntoResponse for ApiError {
                 field: self.field,
                 character: self.character,
                 message: self.message,
-                missing_role: self.missing_role.map(|missing| *missing),
                 count: self.count,
                 line: self.line,
+                missing_role: self.missing_role.map(|missing| *missing),
             },
         };
         let mut response = (self.code.status(), Json(body)).into_response();

@@ -81,7 +81,7 @@ pub(crate) async fn logs(
     Ok((headers, Body::from_stream(lines)).into_response())
 }
 
-fn host(params: &QueryParams) -> Result<Option<Host>, Invalid> {
+pub(super) fn host(params: &QueryParams) -> Result<Option<Host>, Invalid> {
     let parsed = params.text("host").map(str::parse).transpose();
     parsed.map_err(|invalid: Invalid| Invalid::new("host", invalid.rule))
 }

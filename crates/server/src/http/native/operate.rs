@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 
 use api::{
-    BlockedGroup, CommandCount, ErrorBody, OperateBody, Operated, OperationPlanView,
-    OperationsBody, SampleProcess, SpecBody, ValueCount,
+    BlockedGroup, CommandCount, ErrorBody, OperateBody, Operated, OperatedInBatches,
+    OperationPlanView, OperationsBody, SampleProcess, SpecBody, ValueCount,
 };
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use control::{Operate, OperateMatching, OperateSpec, OperationPlan};
 use model::access::Caller;
+use model::job::JobAction;
 use model::selector::ProcessOnHost;
 use model::spec::raw::SpecRules;
 use model::{FullName, Host, Invalid, Labels, Op};
@@ -22,9 +23,9 @@ use super::processes::parse_process;
 use super::refusals::Refusals;
 use super::request::{JsonBody, PathParams, QueryParams, full_name};
 use super::response::{json, ok};
-use super::targets;
+use super::{jobs, targets};
 use crate::http::HttpState;
-use crate::http::json::Object;
+use crate::http::json::{Object, Scalar};
 
 /// How many operations one request may hold.
 const MAX_OPERATIONS: usize = 10_000;
@@ -53,7 +54,8 @@ pub(crate) async fn operate(
 #[utoipa::path(post, path = "/api/v1/operate", operation_id = "operate_processes", tag = "tasks", request_body = OperationsBody,
     responses(
         (status = 200, description = "Of a dry run: what would be done", body = OperationPlanView),
-        (status = 202, description = "Accepted, durably", body = Operated),
+        (status = 202, description = "Accepted, durably: a task, or with `options` a job with `job_id` in place of `task_id`",
+            body = Operated),
         (status = 409, description = "The filter matches another number of processes than `expect_count`", body = ErrorBody),
         Refusals,
     ))]
@@ -122,8 +124,7 @@ async fn operate_matching(
 ) -> Result<Response, ApiError> {
     let op = parse_op(body.op.as_deref())?;
     if body.options.is_some() {
-        let rule = "is not available here yet: leave it out; everything is operated on at once";
-        return Err(Invalid::new("options", rule).into());
+        return operate_in_batches(http, caller, op, body).await;
     }
     let object = body.filter.ok_or_else(|| Invalid::required("filter"))?;
     let filter = QueryParams::of_object(object, &PROCESS_FILTER)
@@ -153,6 +154,35 @@ async fn operate_matching(
     Ok(json(StatusCode::ACCEPTED, &operated))
 }
 
+/// A job over what matches, in place of one task.
+async fn operate_in_batches(
+    http: &HttpState,
+    caller: &Caller,
+    op: Op,
+    body: OperationsBody,
+) -> Result<Response, ApiError> {
+    let action = JobAction::of_op(op).ok_or_else(|| {
+        let rule = format!("must be left out for {op}, which is done everywhere at once");
+        Invalid::new("options", rule)
+    })?;
+    let filter = body.filter.ok_or_else(|| Invalid::required("filter"))?;
+    let except = body.except.unwrap_or_default();
+    let except: Vec<Scalar> = except.iter().map(|text| text.as_str().into()).collect();
+    let expected = body.expect_count.map(u64::cast_signed);
+    let dry_run = body.dry_run.unwrap_or(false);
+    let options = body.options.unwrap_or_default();
+    let new = jobs::plain_job(action, &filter, &except, expected, dry_run, options)?;
+    if dry_run {
+        return Ok(ok(&plan_view(http.control.jobs().plan(caller, new)?)));
+    }
+    let (job, targets) = http.control.jobs().create(caller, new).await?;
+    let operated = OperatedInBatches {
+        job_id: job.0,
+        targets,
+    };
+    Ok(json(StatusCode::ACCEPTED, &operated))
+}
+
 fn parse_except(texts: &[String]) -> Result<Vec<ProcessOnHost>, Invalid> {
     let texts = texts.iter().enumerate();
     let all = texts.map(|(index, text)| {
@@ -162,7 +192,7 @@ fn parse_except(texts: &[String]) -> Result<Vec<ProcessOnHost>, Invalid> {
     all.collect()
 }
 
-fn plan_view(plan: OperationPlan) -> OperationPlanView {
+pub(super) fn plan_view(plan: OperationPlan) -> OperationPlanView {
     let counted = |(value, count): (String, u64)| ValueCount { value, count };
     let namespaces = plan.namespaces.into_iter();
     let environments = plan.environments.into_iter();
@@ -232,7 +262,7 @@ fn operation(body: OperateBody, http: &HttpState, name: FullName) -> Result<Oper
     })
 }
 
-fn parse_op(text: Option<&str>) -> Result<Op, Invalid> {
+pub(super) fn parse_op(text: Option<&str>) -> Result<Op, Invalid> {
     let text = text.ok_or_else(|| Invalid::required("op"))?;
     let found = Op::ALL.into_iter().find(|op| op.as_str() == text.trim());
     found.ok_or_else(|| {

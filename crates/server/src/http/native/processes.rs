@@ -3,9 +3,12 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use api::{DefinitionView, FacetList, NameList, ProcessDetail, ProcessPage, ProcessView};
+use api::{
+    DefinitionView, FacetList, NameList, ProcessDetail, ProcessPage, ProcessView, ReasonView,
+};
 use axum::extract::State;
 use axum::response::Response;
+use control::{Reason, row_reason};
 use fleet::{FacetKey, OrderKey, Row, RowOrder};
 use model::access::Caller;
 use model::{FullName, Invalid, Op, UnixMillis};
@@ -44,6 +47,7 @@ fn view<'a>(caller: &Caller, row: &Row<'a>) -> ProcessView<'a> {
         managed: row.managed(),
         connected: host.link.is_up(),
         message: row.message(),
+        reason: row_reason(row).map(reason_view),
         pid: pid(row.pid()),
         version: row.version().into(),
         registered_at: row.registered_at(),
@@ -55,6 +59,14 @@ fn view<'a>(caller: &Caller, row: &Row<'a>) -> ProcessView<'a> {
         disk: row.disk(),
         net: row.net(),
         blocked: blocked.collect(),
+    }
+}
+
+fn reason_view<'a>(reason: Reason) -> ReasonView<'a> {
+    let params = reason.params.into_iter();
+    ReasonView {
+        code: reason.code.into(),
+        params: params.map(|(key, value)| (key.into(), value)).collect(),
     }
 }
 

@@ -114,14 +114,40 @@ pub(crate) async fn list(
     Ok(answer)
 }
 
+/// Every parameter that filters the view, besides the business.
+pub(crate) const VIEW_FILTER: [&str; 15] = [
+    "env",
+    "set",
+    "module",
+    "service",
+    "name",
+    "id",
+    "expr",
+    "status",
+    "state",
+    "restart_needed",
+    "managed",
+    "connected",
+    "ip",
+    "cloud",
+    "search",
+];
+
 /// Reads the filter of the view.
 pub(crate) fn filter(params: &QueryParams) -> Result<ViewFilter, ApiError> {
     let business = params.number("business", 0..=u64::from(u32::MAX))?;
     let business = business.ok_or_else(|| Invalid::required("business"))?;
+    filter_of(BusinessId(business as u32), params)
+}
+
+/// The same for a business that is named elsewhere.
+pub(crate) fn filter_of(
+    business: BusinessId,
+    params: &QueryParams,
+) -> Result<ViewFilter, ApiError> {
     let terms = params.list("search", |term| Ok(term.to_owned()))?;
     let terms = terms.unwrap_or_default();
     let ordering = params.list("order", parse_order)?;
-    let business = BusinessId(business as u32);
     Ok(ViewFilter {
         clouds: params.list("cloud", parse_id)?.map(distinct),
         statuses: params.list("status", parse_status)?.map(distinct),

@@ -5,7 +5,6 @@ mod text;
 
 use std::collections::{HashSet, VecDeque};
 use std::convert::Infallible;
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -278,7 +277,7 @@ async fn next_changes(reader: &mut ChangeReader, batch: Option<Instant>) {
     if let Some(at) = batch {
         tokio::time::sleep_until(at).await;
     }
-    pin!(reader.changed()).await;
+    reader.changed().await;
 }
 
 /// The last change of each key, in order.

@@ -186,3 +186,165 @@ async fn an_operation_on_one_process_names_it_in_the_path_alone() {
         (400, &json!("process"))
     );
 }
+
+/// Registers `gse/web` and `gse/db` on three hosts, of which the last has no agent; starts `gse/web`, which fails on the second.
+async fn partly_failed(rig: &Rig) -> (String, testkit::FakeAgent) {
+    let agents = [rig.agent("0:10.0.0.1").await, rig.agent("0:10.0.0.2").await];
+    let hosts = json!(["10.0.0.1", "10.0.0.2", "10.0.0.3"]);
+    for name in ["web", "db"] {
+        let path = format!("/processes/gse/{name}");
+        let body = json!({"hosts": hosts, "spec": spec()});
+        assert_eq!(rig.native("POST", &path, body).await.0, 200);
+    }
+    let id = start(rig, json!({"op": "start", "all": true})).await;
+    let [first, second] = agents;
+    first.end_well(Flag::Running, true).await;
+    let failed = |_| Outcome::plain(Code(836), "no such table: t7 (pid 4711)", UnixMillis(5));
+    second.end_next(failed).await;
+    let (_, task) = rig
+        .native("GET", &format!("/tasks/{id}?wait=30s"), Value::Null)
+        .await;
+    assert_eq!(task["state"], "finished", "{task}");
+    (id, second)
+}
+
+#[tokio::test]
+async fn results_are_filtered_grouped_and_copied() {
+    let rig = Rig::new().await;
+    let (id, _agent) = partly_failed(&rig).await;
+    for (query, count) in [
+        ("status=ok", 1),
+        ("status=failed", 2),
+        ("status=failed,ok", 3),
+        ("status=running", 0),
+        ("failed=true", 2),
+        ("failed=true&status=ok", 0),
+        ("code=117", 1),
+        ("code=117,836", 2),
+        ("host=10.0.0.2,0:10.0.0.3", 2),
+        ("q=TABLE+web", 1),
+        ("q=10.0.0", 3),
+        ("q=nothing", 0),
+        ("reason=agent+on+10.9.9.9+is+not+connected", 1),
+        ("reason=success", 0),
+        (
+            "reason=no+such+table:+%E2%80%A6+(pid+%E2%80%A6)&code=836",
+            1,
+        ),
+    ] {
+        let path = format!("/tasks/{id}?{query}");
+        let (status, task) = rig.native("GET", &path, Value::Null).await;
+        assert_eq!(
+            (status, &task["count"]),
+            (200, &json!(count)),
+            "{query}: {task}"
+        );
+        assert_eq!(task["results"].as_array().unwrap().len(), count, "{query}");
+        assert_eq!(task["counts"]["total"], 3, "counts are of the whole task");
+    }
+    let (_, failures) = rig
+        .native("GET", &format!("/tasks/{id}/failures"), Value::Null)
+        .await;
+    assert_eq!(
+        failures["groups"],
+        json!([
+            {"code": 836, "reason": "no such table: t7 (pid 4711)", "count": 1, "hosts": ["0:10.0.0.2"]},
+            {"code": 117, "reason": "agent on 10.0.0.3 is not connected", "count": 1, "hosts": ["0:10.0.0.3"]},
+        ])
+    );
+    for (query, text) in [
+        ("", "10.0.0.1\n10.0.0.2\n10.0.0.3\n"),
+        ("?status=failed", "10.0.0.2\n10.0.0.3\n"),
+        ("?code=115", ""),
+    ] {
+        let path = format!("/api/v1/tasks/{id}/hosts{query}");
+        let answer = rig.send("GET", &path, &crate::rig::HEADERS, b"").await;
+        assert_eq!(
+            answer.header("content-type"),
+            Some("text/plain; charset=utf-8")
+        );
+        assert_eq!(String::from_utf8(answer.body).unwrap(), text, "{query}");
+    }
+    for (path, field) in [
+        (format!("/tasks/{id}?status=gone"), "status"),
+        (format!("/tasks/{id}?code=x"), "code"),
+        (format!("/tasks/{id}/hosts?host=x"), "host"),
+        ("/tasks?state=open".to_owned(), "state"),
+        ("/tasks?process=x".to_owned(), "process"),
+        ("/tasks?op=boot".to_owned(), "op"),
+        ("/tasks?since=x".to_owned(), "since"),
+    ] {
+        let (status, answer) = rig.native("GET", &path, Value::Null).await;
+        assert_eq!(
+            (status, &answer["error"]["field"]),
+            (400, &json!(field)),
+            "{path}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn failed_targets_are_retried_in_a_new_task() {
+    let rig = Rig::new().await;
+    let (id, agent) = partly_failed(&rig).await;
+    let path = format!("/tasks/{id}/retry");
+    for (body, field) in [
+        (json!({"code": [836]}), "code"),
+        (json!({"codes": []}), "codes"),
+        (json!({"hosts": ["x"]}), "hosts[0]"),
+    ] {
+        let (status, answer) = rig.native("POST", &path, body).await;
+        assert_eq!((status, &answer["error"]["field"]), (400, &json!(field)));
+    }
+    for body in [json!({"codes": [1]}), json!({"hosts": ["10.0.0.1"]})] {
+        let (status, answer) = rig.native("POST", &path, body).await;
+        assert_eq!(
+            (status, &answer["error"]["code"]),
+            (409, &json!("conflict"))
+        );
+    }
+    let body = json!({"codes": [836], "reason": "no such table: t9 (pid 1)"});
+    let (status, answer) = rig.native("POST", &path, body).await;
+    assert_eq!((status, &answer["targets"]), (202, &json!(1)), "{answer}");
+    agent.end_well(Flag::Running, true).await;
+    let retry = answer["task_id"].as_str().unwrap();
+    let (_, task) = rig
+        .native("GET", &format!("/tasks/{retry}?wait=30s"), Value::Null)
+        .await;
+    assert_eq!(
+        (&task["retries"], &task["counts"]["ok"]),
+        (&json!(id), &json!(1))
+    );
+    let (status, answer) = rig.native("POST", &path, json!({})).await;
+    assert_eq!((status, &answer["targets"]), (202, &json!(2)), "{answer}");
+    agent.end_well(Flag::Running, true).await;
+
+    let both = answer["task_id"].as_str().unwrap();
+    let path = format!("/tasks/{both}?wait=30s");
+    assert_eq!(
+        rig.native("GET", &path, Value::Null).await.1["state"],
+        "finished"
+    );
+    for (query, expected) in [
+        ("", json!([both, retry, id])),
+        (
+            "?process=gse/web&op=start&user=alice",
+            json!([both, retry, id]),
+        ),
+        ("?process=gse/db", json!([])),
+        ("?namespace=gse&limit=1", json!([both])),
+        ("?namespace=other", json!([])),
+        ("?op=stop", json!([])),
+        ("?app=nobody", json!([])),
+        ("?since=1h", json!([both, retry, id])),
+        ("?until=1h", json!([])),
+        ("?state=running", json!([])),
+    ] {
+        let (_, list) = rig
+            .native("GET", &format!("/tasks{query}"), Value::Null)
+            .await;
+        let tasks = list["tasks"].as_array().unwrap().iter();
+        let ids: Value = tasks.map(|task| task["id"].clone()).collect();
+        assert_eq!(ids, expected, "{query}");
+    }
+}

@@ -20,6 +20,9 @@ use effects::{contains, dialect_effects, native_effects};
 use super::schema::mistakes;
 use crate::rig::{HEADERS, Rig};
 
+/// In the paths of the examples. Ids of tasks differ from server to server.
+const EXAMPLE_TASK: &str = "GSETASK:000066A1B2C3D4E5";
+
 /// An operation of the document that takes a body.
 struct Documented {
     method: String,
@@ -114,6 +117,8 @@ struct Examples {
     failing: Arc<AtomicBool>,
     /// The last that was accepted.
     task: Value,
+    /// The headers of the user who has logged in.
+    login: Option<String>,
 }
 
 impl Examples {
@@ -130,6 +135,7 @@ impl Examples {
             all: documented(&document),
             failing,
             task: Value::Null,
+            login: None,
         }
     }
 
@@ -139,10 +145,22 @@ impl Examples {
         for id in ids.filter(|id| dialect_of(id) == prefix) {
             // Without a failure there is nothing to retry.
             self.failing.store(id == "create_job", Ordering::Relaxed);
+            if id == "retry_task" {
+                self.fail_a_task().await;
+            }
             let answer = self.send(id).await;
             self.wait_for_end(id, &answer).await;
             self.check_effect(id, &answer).await;
         }
+    }
+
+    async fn fail_a_task(&mut self) {
+        self.failing.store(true, Ordering::Relaxed);
+        let body = json!({"op": "stop", "all": true});
+        let path = "/processes/web/nginx/operate";
+        let (_, answer) = self.rig.native("POST", path, body).await;
+        self.wait_for_end("operate_process", &answer).await;
+        self.failing.store(false, Ordering::Relaxed);
     }
 
     async fn send(&mut self, id: &str) -> Value {
@@ -154,8 +172,19 @@ impl Examples {
             body["task_id"] = self.task.clone();
         }
         let text = body.to_string();
-        let (method, path) = (&operation.method, &operation.path);
-        let response = self.rig.send(method, path, &HEADERS, text.as_bytes()).await;
+        let method = &operation.method;
+        let task = self.task.as_str().unwrap_or_default();
+        let path = &operation.path.replace(EXAMPLE_TASK, task);
+        let bearer = self.login.as_deref().unwrap_or_default();
+        let of_login = [
+            ("Authorization", bearer),
+            ("Content-Type", "application/json"),
+        ];
+        let headers = match id {
+            "change_password" => &of_login[..],
+            _ => &HEADERS[..],
+        };
+        let response = self.rig.send(method, path, headers, text.as_bytes()).await;
         let what = format!("{id}: {method} {path} {text}");
         assert!(
             (200..300).contains(&response.status),
@@ -210,7 +239,7 @@ impl Examples {
         answer
     }
 
-    async fn check_effect(&self, id: &str, answer: &Value) {
+    async fn check_effect(&mut self, id: &str, answer: &Value) {
         let dialect = dialect_of(id);
         let (table, name) = match dialect {
             "native" => (native_effects(), id),
@@ -234,6 +263,7 @@ impl Examples {
             let headers = [("Authorization", &*bearer)];
             let list = self.rig.send("GET", "/api/v1/processes", &headers, b"");
             assert_eq!(list.await.status, 200);
+            self.login = Some(bearer);
         }
     }
 }

@@ -57,12 +57,19 @@ const INSERT: [&str; 2] = [
     " ON CONFLICT (job, ordinal) DO UPDATE SET body = excluded.body, process = excluded.process, status = excluded.status",
 ];
 
+/// In the column of the process, for tasks about registered processes.
+const NO_PROCESS: i64 = -1;
+
 fn bind(tuple: &mut Tuple<'_>, row: &&JobTaskRow) {
     let body = serde_json::to_string(row).expect("tasks have only string keys");
     bind_key(tuple, row);
     tuple
         .push_bind(body)
-        .push_bind(i64::from(row.process.0))
+        .push_bind(
+            row.target
+                .process()
+                .map_or(NO_PROCESS, |id| i64::from(id.0)),
+        )
         .push_bind(row.status.as_str());
 }
 

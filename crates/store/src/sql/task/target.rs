@@ -10,7 +10,7 @@ use model::{FullName, Op, OpId, TaskId, UnixMillis};
 use crate::StoreError;
 use crate::sql::fields::Fields;
 use crate::sql::log::{LogEntry, LoggedTable};
-use crate::sql::rows::{chunks, int, ordered, upsert};
+use crate::sql::rows::{chunks, insert, int, ordered, upsert};
 use crate::sql::{Connection, Statement};
 
 /// Between the key prefixes of one target: the unit separator of ASCII.
@@ -48,7 +48,37 @@ pub(crate) async fn write(
         },
     )
     .await?;
+    add_operations(conn, rows).await?;
     count(conn, rows).await
+}
+
+/// Adds the different operations of these targets to those of their tasks.
+async fn add_operations(conn: &mut Connection, rows: &[TargetRow]) -> Result<(), StoreError> {
+    let operations: BTreeSet<(i64, &str, &str, i64)> = rows
+        .iter()
+        .map(|row| {
+            (
+                int(row.op_id.task.number()),
+                row.process.namespace.as_str(),
+                row.process.name.as_str(),
+                i64::from(row.op.number()),
+            )
+        })
+        .collect();
+    insert(
+        conn,
+        "INSERT INTO task_operations (task, namespace, name, op) ",
+        " ON CONFLICT (task, namespace, name, op) DO NOTHING",
+        &Vec::from_iter(operations),
+        |tuple, (task, namespace, name, op)| {
+            tuple
+                .push_bind(*task)
+                .push_bind(*namespace)
+                .push_bind(*name)
+                .push_bind(*op);
+        },
+    )
+    .await
 }
 
 /// Sets the number of targets of each task that got some.

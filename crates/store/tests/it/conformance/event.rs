@@ -3,7 +3,7 @@
 use model::change::{Changes, EventRow, HostId, Revision};
 use model::event::EventKind;
 use model::{Namespace, ProcessName, UnixMillis};
-use store::{EventPage, Store};
+use store::{CountEventsBy, EventPage, Store};
 
 use crate::sample;
 use crate::test_database::TestDatabase;
@@ -262,4 +262,52 @@ pub async fn events_of_lists_the_new_events_of_a_commit(database: &TestDatabase)
     assert_eq!(new_events(first).await, [(host(1), 1), (host(1), 2)]);
     assert_eq!(new_events(second).await, [(host(1), 3), (host(2), 2)]);
     assert_eq!(new_events(second.next()).await, []);
+}
+
+pub async fn events_are_counted_by_time_and_value(database: &TestDatabase) {
+    let store = with_events(database).await;
+    let page = EventPage {
+        namespaces: Some(vec![
+            Namespace::parse("ns0").unwrap(),
+            Namespace::parse("ns1").unwrap(),
+        ]),
+        since: Some(sample::moment(4)),
+        until: Some(sample::moment(25)),
+        ..EventPage::default()
+    };
+    let matching: Vec<EventRow> = (0..60)
+        .map(nth)
+        .filter(|row| {
+            let namespace = row.event.process.namespace.as_str();
+            (namespace == "ns0" || namespace == "ns1")
+                && (sample::moment(4)..sample::moment(25)).contains(&row.event.at)
+        })
+        .collect();
+    let bucket = std::time::Duration::from_secs(10);
+    for by in [
+        CountEventsBy::Kind,
+        CountEventsBy::Process,
+        CountEventsBy::Host,
+    ] {
+        let value = |row: &EventRow| match by {
+            CountEventsBy::Kind => row.event.kind.as_str().to_owned(),
+            CountEventsBy::Process => row.event.process.to_string(),
+            CountEventsBy::Host => row.host.0.to_string(),
+        };
+        let mut meant = std::collections::BTreeMap::<(i64, String), u64>::new();
+        for row in &matching {
+            let at = row.event.at.0 / 10_000 * 10_000;
+            *meant.entry((at, value(row))).or_default() += 1;
+        }
+        let counted = store.event_counts(&page, bucket, by, 100).await.unwrap();
+        let counted: std::collections::BTreeMap<_, _> = counted
+            .into_iter()
+            .map(|one| ((one.at.0, one.value), one.count))
+            .collect();
+        assert_eq!(counted, meant, "{by:?}");
+        let top = store.event_counts(&page, bucket, by, 1).await.unwrap();
+        let mut values: Vec<_> = top.iter().map(|one| &one.value).collect();
+        values.dedup();
+        assert_eq!(values.len(), 1, "{by:?}");
+    }
 }

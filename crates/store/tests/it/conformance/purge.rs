@@ -24,7 +24,7 @@ pub async fn old_tasks_are_purged_when_all_their_targets_have_ended(database: &T
         store.commit(Revision(n), changes).await.unwrap();
     }
     store.purge(sample::moment(3), Revision(0)).await.unwrap();
-    let left = store.tasks(10, None).await.unwrap();
+    let left = store.tasks(&sample::task_page(10)).await.unwrap();
     let left = Vec::from_iter(left.into_iter().map(|task| task.task));
     assert_eq!(left, [sample::task(4), sample::task(3), sample::task(2)]);
     assert_eq!(store.task(sample::task_id(1)).await.unwrap(), None);
@@ -44,7 +44,10 @@ pub async fn any_number_of_old_tasks_is_purged(database: &TestDatabase) {
         .purge(sample::moment(2400), Revision(0))
         .await
         .unwrap();
-    assert_eq!(store.tasks(5000, None).await.unwrap().len(), 100);
+    assert_eq!(
+        store.tasks(&sample::task_page(5000)).await.unwrap().len(),
+        100
+    );
 }
 
 pub async fn purged_log_entries_make_earlier_followers_load_again(database: &TestDatabase) {

@@ -1,8 +1,10 @@
 //! Tasks: loading, counts, lists.
 
-use model::Code;
+use std::sync::Arc;
+
 use model::change::{Changes, Revision};
-use store::{Store, TaskSummary};
+use model::{Code, Namespace, Op, TaskId};
+use store::{Store, TaskPage, TaskReader, TaskSummary};
 
 use crate::sample;
 use crate::test_database::TestDatabase;
@@ -86,7 +88,7 @@ pub async fn a_later_outcome_replaces_an_earlier_one_and_counts_once(database: &
 }
 
 async fn counts(store: &Store) -> Vec<(u32, u32, u32)> {
-    let tasks = store.tasks(10, None).await.unwrap();
+    let tasks = store.tasks(&sample::task_page(10)).await.unwrap();
     tasks
         .iter()
         .map(|task| (task.n_targets, task.n_ended, task.n_ok))
@@ -120,7 +122,7 @@ pub async fn outcomes_of_many_tasks_in_one_commit_are_counted_separately(databas
         ..Changes::default()
     };
     commit_all(&store, &[ended]).await;
-    let tasks = store.tasks(2000, None).await.unwrap();
+    let tasks = store.tasks(&sample::task_page(2000)).await.unwrap();
     for (n, task) in (1..=1500).rev().zip(&tasks) {
         assert_eq!(task.task, sample::task(n));
         let expected = (2, 1, u32::from(n % 3 == 0));
@@ -137,7 +139,13 @@ pub async fn tasks_are_listed_newest_first_in_pages(database: &TestDatabase) {
     let mut before = None;
     let mut seen = Vec::new();
     loop {
-        let page = store.tasks(2, before).await.unwrap();
+        let page = store
+            .tasks(&TaskPage {
+                before,
+                ..sample::task_page(2)
+            })
+            .await
+            .unwrap();
         let Some(last) = page.last() else { break };
         before = Some(last.task.id);
         seen.extend(page);
@@ -153,4 +161,179 @@ pub async fn tasks_are_listed_newest_first_in_pages(database: &TestDatabase) {
         n_processes: n.div_ceil(4),
     });
     assert_eq!(seen, expected);
+}
+
+/// A task with one target on each of these processes.
+fn task_on(n: u32, processes: &[&str], op: Op, user: &str) -> Changes {
+    let mut changes = sample::asked(n, processes.len() as u32);
+    changes.tasks[0].user = user.to_owned();
+    for (target, process) in changes.targets.iter_mut().zip(processes) {
+        target.process = Arc::new(process.parse().unwrap());
+        target.op = op;
+    }
+    changes
+}
+
+async fn found(store: &Store, page: TaskPage) -> Vec<TaskId> {
+    let tasks = store.tasks(&page).await.unwrap();
+    tasks.into_iter().map(|task| task.task.id).collect()
+}
+
+fn ids(numbers: &[u32]) -> Vec<TaskId> {
+    numbers.iter().map(|n| sample::task_id(*n)).collect()
+}
+
+pub async fn tasks_are_found_by_process_operation_caller_state_and_time(database: &TestDatabase) {
+    let store = database.open().await;
+    let steps = [
+        task_on(1, &["web/a", "web/b"], Op::Start, "ann"),
+        task_on(2, &["web/b", "db/b"], Op::Stop, "bob"),
+        task_on(3, &["web2/b"], Op::Stop, "ann"),
+        sample::ended(2, 0..2, Code::OK),
+        // Written again, as when a commit is repeated.
+        task_on(3, &["web2/b"], Op::Stop, "ann"),
+    ];
+    commit_all(&store, &steps).await;
+    let all = || sample::task_page(10);
+    let namespace = |name: &str| Some(vec![Namespace::parse(name).unwrap()]);
+    let process = |name: &str| Some(name.parse().unwrap());
+    let user = |name: &str| Some(name.to_owned());
+    for (page, expected) in [
+        (all(), &[3, 2, 1][..]),
+        (
+            TaskPage {
+                namespaces: namespace("web"),
+                ..all()
+            },
+            &[2, 1],
+        ),
+        (
+            TaskPage {
+                namespaces: namespace("none"),
+                ..all()
+            },
+            &[],
+        ),
+        (
+            TaskPage {
+                process: process("web/b"),
+                ..all()
+            },
+            &[2, 1],
+        ),
+        (
+            TaskPage {
+                process: process("db/b"),
+                ..all()
+            },
+            &[2],
+        ),
+        (
+            TaskPage {
+                op: Some(Op::Stop),
+                ..all()
+            },
+            &[3, 2],
+        ),
+        (
+            TaskPage {
+                user: user("ann"),
+                ..all()
+            },
+            &[3, 1],
+        ),
+        (
+            TaskPage {
+                app: user("other"),
+                ..all()
+            },
+            &[],
+        ),
+        (
+            TaskPage {
+                has_ended: Some(true),
+                ..all()
+            },
+            &[2],
+        ),
+        (
+            TaskPage {
+                has_ended: Some(false),
+                ..all()
+            },
+            &[3, 1],
+        ),
+        (
+            TaskPage {
+                since: Some(sample::moment(2)),
+                ..all()
+            },
+            &[3, 2],
+        ),
+        (
+            TaskPage {
+                until: Some(sample::moment(2)),
+                ..all()
+            },
+            &[1],
+        ),
+        (
+            TaskPage {
+                process: process("web/b"),
+                op: Some(Op::Start),
+                user: user("ann"),
+                ..all()
+            },
+            &[1],
+        ),
+        (
+            TaskPage {
+                before: Some(sample::task_id(3)),
+                limit: 1,
+                ..all()
+            },
+            &[2],
+        ),
+    ] {
+        assert_eq!(found(&store, page.clone()).await, ids(expected), "{page:?}");
+    }
+    // Purged tasks are found by nothing.
+    store.purge(sample::moment(99), Revision(0)).await.unwrap();
+    let page = TaskPage {
+        process: process("db/b"),
+        ..all()
+    };
+    assert_eq!(found(&store, page).await, []);
+}
+
+pub async fn a_reader_of_some_namespaces_sees_tasks_within_them_and_its_own(
+    database: &TestDatabase,
+) {
+    let store = database.open().await;
+    let steps = [
+        task_on(1, &["web/a"], Op::Start, "bob"),
+        task_on(2, &["web/a", "db/a"], Op::Start, "bob"),
+        task_on(3, &["db/a"], Op::Start, "ann"),
+        task_on(4, &["db/a"], Op::Start, "bob"),
+    ];
+    commit_all(&store, &steps).await;
+    let seen_by = async |namespaces: &[&str], user: &str| {
+        let namespaces = namespaces
+            .iter()
+            .map(|name| Namespace::parse(name).unwrap());
+        let reader = TaskReader {
+            namespaces: namespaces.collect(),
+            app: "app".into(),
+            user: user.into(),
+        };
+        let page = TaskPage {
+            visible_to: Some(reader),
+            ..sample::task_page(10)
+        };
+        found(&store, page).await
+    };
+    assert_eq!(seen_by(&["web"], "ann").await, ids(&[3, 1]));
+    assert_eq!(seen_by(&["web", "db"], "eve").await, ids(&[4, 3, 2, 1]));
+    assert_eq!(seen_by(&[], "ann").await, ids(&[3]));
+    assert_eq!(seen_by(&[], "eve").await, []);
 }

@@ -58,10 +58,10 @@ async fn a_restart_of_the_server_between_calls_is_not_noticed() {
         let head = store.head().await.unwrap();
         store.commit(head, &Changes::default()).await.unwrap();
         store.load().await.unwrap();
-        store.tasks(1, None).await.unwrap();
+        store.tasks(&crate::sample::task_page(1)).await.unwrap();
         database.server().stop().unwrap();
         database.server().start_again().unwrap();
-        store.tasks(1, None).await.unwrap();
+        store.tasks(&crate::sample::task_page(1)).await.unwrap();
         assert_eq!(store.head().await.unwrap(), Revision(n + 1));
     }
 }
@@ -88,13 +88,13 @@ async fn a_replica_that_hangs_in_a_commit_is_cut_off() {
 /// Each call, all at once.
 async fn all_unavailable(store: &Store) {
     let begun = Instant::now();
-    let nothing = Changes::default();
+    let (nothing, newest) = (Changes::default(), crate::sample::task_page(1));
     let (head, load, commit, lease, task) = tokio::join!(
         store.head(),
         store.load(),
         store.commit(Revision(0), &nothing),
         store.take_lease("work", 1, Duration::from_secs(1)),
-        store.tasks(1, None),
+        store.tasks(&newest),
     );
     let took = begun.elapsed();
     for refused in [

@@ -3,11 +3,11 @@
 use model::change::Changes;
 use model::config_template::TemplateId;
 use model::job::{
-    AfterRelease, Isolation, JobAction, JobId, JobOptions, JobRow, JobStatus, JobTaskLabel,
-    JobTaskRow,
+    AfterRelease, Isolation, JobAction, JobArea, JobId, JobOptions, JobRow, JobStatus, JobTarget,
+    JobTaskLabel, JobTaskRow,
 };
 use model::topology::{BkProcessId, BusinessId};
-use model::{Code, UnixMillis};
+use model::{Code, FullName, Host, Namespace, UnixMillis};
 
 use super::{moment, op_id};
 
@@ -15,7 +15,10 @@ use super::{moment, op_id};
 pub fn job(n: u32, status: JobStatus) -> JobRow {
     JobRow {
         id: JobId(n),
-        business: BusinessId(n % 2),
+        area: match n % 16 {
+            8 => JobArea::Namespaces(vec![Namespace::parse("gse").unwrap()]),
+            _ => JobArea::Business(BusinessId(n % 2)),
+        },
         action: JobAction::ALL[n as usize % JobAction::ALL.len()],
         scope: serde_json::json!({"bk_set_ids": [n], "expression": "*.it's.\"空\""}),
         options: JobOptions {
@@ -36,6 +39,7 @@ pub fn job(n: u32, status: JobStatus) -> JobRow {
         },
         status,
         cancelled_by: "admin".into(),
+        paused_by: ["", "üser"][n as usize % 2].into(),
         retried_at: UnixMillis::NEVER,
     }
 }
@@ -45,8 +49,16 @@ pub fn job_task(job: u32, ordinal: u32) -> JobTaskRow {
     JobTaskRow {
         job: JobId(job),
         ordinal,
-        process: BkProcessId(ordinal / 2),
-        local_inst_id: ordinal % 2 + 1,
+        target: match job % 16 {
+            8 => JobTarget::Registered {
+                registered: FullName::parse("gse", "it's").unwrap(),
+                host: Host::new(job, [10, 0, 0, 1].into()),
+            },
+            _ => JobTarget::Instance {
+                process: BkProcessId(ordinal / 2),
+                local_inst_id: ordinal % 2 + 1,
+            },
+        },
         label: JobTaskLabel {
             expression: format!("set.module.it's.\"gse\".{ordinal}"),
             bk_process_name: "gse".into(),

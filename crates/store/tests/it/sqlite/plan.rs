@@ -15,6 +15,14 @@ async fn large_tables_are_read_by_their_indexes() {
             "INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
         ),
         (
+            "SELECT id FROM timeline WHERE (at, id) < (9, 9) AND name = 5 AND +host = -1 ORDER BY at DESC, id DESC LIMIT 9",
+            "timeline_name (name=? AND at<?)",
+        ),
+        (
+            "SELECT id FROM timeline WHERE (at, id) < (9, 9) AND +name = -1 AND host = 5 ORDER BY at DESC, id DESC LIMIT 9",
+            "timeline_host (host=? AND at<?)",
+        ),
+        (
             "DELETE FROM processes WHERE id IN (5, 6, 7)",
             "INTEGER PRIMARY KEY (rowid=?)",
         ),

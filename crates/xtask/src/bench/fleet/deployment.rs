@@ -88,6 +88,11 @@ impl Deployment {
         })
     }
 
+    /// Where the API of the first replica answers.
+    pub(super) fn http(&self) -> std::net::SocketAddr {
+        self.replicas[0].server.http
+    }
+
     /// A connection to the API of the first replica.
     pub(super) fn client(&self) -> anyhow::Result<Client> {
         Client::connect(self.replicas[0].server.http)

@@ -1,12 +1,17 @@
 //! Jobs and their tasks as the native API shows them.
 
-use api::{JobCountsView, JobDetail, JobTaskView, JobView};
-use model::Host;
-use model::job::{JobRow, JobStatus, JobTaskRow};
+use std::borrow::Cow;
+
+use api::{BatchView, JobCountsView, JobDetail, JobTaskView, JobView};
+use control::Batch;
+use model::job::{JobArea, JobRow, JobStatus, JobTaskRow};
+use model::{Host, Namespace};
 use store::JobCounts;
 
 use crate::http::native::plain::plain;
 use crate::http::native::response::fit;
+
+use super::TaskFilter;
 
 pub(crate) fn counts(counts: JobCounts) -> JobCountsView {
     let ended = counts.succeeded + counts.failed + counts.ignored;
@@ -21,10 +26,15 @@ pub(crate) fn counts(counts: JobCounts) -> JobCountsView {
     }
 }
 
-pub(super) fn job(job: JobRow, of: JobCounts) -> JobView {
+pub(super) fn job(job: JobRow, of: JobCounts, batch: Option<Batch>) -> JobView {
+    let namespaces = match &job.area {
+        JobArea::Business(_) => Vec::new(),
+        JobArea::Namespaces(namespaces) => namespaces.iter().map(Namespace::to_string).collect(),
+    };
     JobView {
         id: job.id.0,
-        business: job.business.0,
+        business: job.area.business().map(|business| business.0),
+        namespaces,
         action: job.action.as_str().into(),
         status: job.status.as_str().into(),
         selection: job.scope,
@@ -34,13 +44,18 @@ pub(super) fn job(job: JobRow, of: JobCounts) -> JobView {
         created_at: job.created_at,
         ended_at: job.ended_at,
         cancelled_by: job.cancelled_by,
+        paused_by: job.paused_by,
+        batch: batch.map(|batch| BatchView {
+            number: batch.number,
+            of: batch.of,
+        }),
         counts: counts(of),
     }
 }
 
 pub(super) fn detail(
     view: control::JobView,
-    statuses: Option<&[JobStatus]>,
+    filter: &TaskFilter,
     start: u64,
     limit: usize,
 ) -> JobDetail {
@@ -52,39 +67,54 @@ pub(super) fn detail(
         failed: of(JobStatus::Failed),
         ignored: of(JobStatus::Ignored),
     };
-    let matches =
-        |task: &JobTaskRow| statuses.is_none_or(|statuses| statuses.contains(&task.status));
+    let batch = view.batch();
+    let matches = |task: &JobTaskRow| filter.matches(task);
     let skipped = usize::try_from(start).unwrap_or(usize::MAX);
     let count = view.tasks.iter().filter(|task| matches(task)).count();
     let tasks = view.tasks.into_iter().filter(matches);
     JobDetail {
-        job: job(view.job, counts),
+        job: job(view.job, counts, batch),
         count,
         start,
         tasks: fit(tasks.skip(skipped).take(limit).map(task)),
     }
 }
 
-fn task(task: JobTaskRow) -> JobTaskView {
-    let label = task.label;
+/// `cloud:ip`
+pub(super) fn host(task: &JobTaskRow) -> String {
+    let label = &task.label;
     let host = label.bk_host_innerip.parse();
-    let host = host.map(|ip| Host::new(label.bk_cloud_id, ip).to_string());
+    host.map_or_else(
+        |_| label.bk_host_innerip.clone(),
+        |ip| Host::new(label.bk_cloud_id, ip).to_string(),
+    )
+}
+
+/// Why it failed or was ignored, in the words of the native API.
+pub(super) fn reason(task: &JobTaskRow) -> Cow<'_, str> {
+    plain(&task.reason)
+}
+
+fn task(task: JobTaskRow) -> JobTaskView {
+    let (host, reason) = (host(&task), reason(&task).into_owned());
+    let label = task.label;
+    let instance = task.target.instance();
     let solutions = match task.status {
         JobStatus::Failed => control::solutions(task.code),
         JobStatus::Pending | JobStatus::Running | JobStatus::Succeeded | JobStatus::Ignored => &[],
     };
     JobTaskView {
         ordinal: task.ordinal,
-        process: task.process.0,
-        local_inst_id: task.local_inst_id,
-        inst_id: label.inst_id,
+        process: instance.map(|(process, _)| process.0),
+        local_inst_id: instance.map(|(_, local_inst_id)| local_inst_id),
+        inst_id: instance.map(|_| label.inst_id),
         name: label.bk_process_name,
         expression: label.expression,
-        host: host.unwrap_or(label.bk_host_innerip),
+        host,
         priority: task.priority,
         status: task.status.as_str().into(),
         code: task.code.0,
-        reason: plain(&task.reason).into_owned(),
+        reason,
         solutions: solutions.iter().map(|text| (*text).into()).collect(),
         command: task.command,
         output: task.output,

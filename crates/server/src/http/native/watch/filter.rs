@@ -2,6 +2,7 @@
 
 use control::{ChangeEvent, Control};
 use model::access::{Caller, Permission};
+use model::job::JobArea;
 use model::selector::NamePattern;
 use model::topology::{BusinessId, namespace_of};
 use model::{FullName, Host, Invalid, Namespace};
@@ -93,19 +94,30 @@ impl WatchFilter {
                     processes,
                     ..
                 } => {
-                    // Like reading the task itself: one namespace that is not allowed hides it.
-                    let may_see = |namespace| self.caller.may(Permission::View, namespace);
-                    namespaces.iter().all(may_see)
+                    self.sees_all(namespaces)
                         && match &self.processes {
                             None => namespaces.iter().any(|one| self.has_namespace(one)),
                             Some(_) => processes.iter().any(|name| self.has_process(name)),
                         }
                 }
-                ChangeEvent::Job { business, .. }
-                | ChangeEvent::Topology { business }
-                | ChangeEvent::Template { business, .. } => self.has_business(*business),
+                ChangeEvent::Job { area, .. } => match area {
+                    JobArea::Business(business) => self.has_business(*business),
+                    JobArea::Namespaces(namespaces) => {
+                        self.sees_all(namespaces)
+                            && namespaces.iter().any(|one| self.has_namespace(one))
+                    }
+                },
+                ChangeEvent::Topology { business } | ChangeEvent::Template { business, .. } => {
+                    self.has_business(*business)
+                }
                 ChangeEvent::Agent { host, .. } => self.has_host(host),
             }
+    }
+
+    /// Like reading the task or job itself: one namespace that is not allowed hides it.
+    fn sees_all(&self, namespaces: &[Namespace]) -> bool {
+        let mut namespaces = namespaces.iter();
+        namespaces.all(|namespace| self.caller.may(Permission::View, namespace))
     }
 
     fn has_business(&self, business: BusinessId) -> bool {
@@ -216,7 +228,7 @@ mod tests {
     fn a_business_is_visible_with_its_namespace() {
         let job = ChangeEvent::Job {
             id: JobId(1),
-            business: BusinessId(2),
+            area: JobArea::Business(BusinessId(2)),
             action: model::job::JobAction::Start,
             status: model::job::JobStatus::Running,
             counts: Default::default(),

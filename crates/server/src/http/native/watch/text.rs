@@ -88,13 +88,13 @@ pub(super) fn data(change: &ChangeEvent) -> String {
         }),
         ChangeEvent::Job {
             id,
-            business,
+            area,
             action,
             status,
             counts,
         } => json(&JobProgress {
             id: id.0,
-            business: business.0,
+            business: area.business().map(|business| business.0),
             action: action.as_str().into(),
             status: status.as_str().into(),
             counts: job_counts(*counts),

@@ -27,6 +27,11 @@ pub(super) fn native_effects() -> Vec<Effect> {
         ("revoke_from_user", "/users", bob(json!([operator]))),
         ("login", "/audit", json!({"action": "login", "user": "bob"})),
         (
+            "change_password",
+            "/audit",
+            json!({"action": "user.password", "user": "bob"}),
+        ),
+        (
             "create_login_code",
             "/audit",
             json!({"action": "login_code.create", "object": "bob"}),
@@ -103,6 +108,12 @@ pub(super) fn native_effects() -> Vec<Effect> {
             "retry_job",
             "/jobs/1",
             json!({"counts": {"total": 4, "succeeded": 2}}),
+        ),
+        ("retry_task", "", json!({"targets": 1})),
+        (
+            "retry_task",
+            "/tasks?op=stop&process=web/nginx",
+            json!({"targets": 1, "ok": 1, "user": "alice"}),
         ),
         ("unregister_process", NGINX, json!({"count": 1})),
     ]

@@ -1,0 +1,85 @@
+//! `muster why`: why a process is as it is.
+
+use api::WhyView;
+use model::{FullName, Host};
+use serde_json::Value;
+
+use super::Context;
+use crate::client::process_path;
+use crate::colors::Style;
+use crate::failure::{Exit, Failure};
+use crate::format::{clean, moment, now};
+use crate::out::Out;
+use crate::state::{last_exit_text, state_style};
+use crate::table::FieldList;
+
+pub const EXAMPLES: &str = "\
+Examples:
+  muster why web/nginx
+  muster why web/nginx --host 10.0.0.1
+  muster why web/nginx -o json | jq -r .code
+
+Says in one sentence why it runs or does not: who stopped it, how often the agent tried, since when its agent is away. Below it
+the last output of the run that ended, if you may read output.";
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The process: NAMESPACE/NAME
+    #[arg(value_name = "NAMESPACE/NAME")]
+    name: FullName,
+    /// On this host: IP or CLOUD:IP; may be left out if it is on one host only
+    #[arg(short = 'H', long, value_name = "HOST")]
+    host: Option<Host>,
+}
+
+pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
+    let client = context.client()?;
+    let out = &context.out;
+    let path = process_path(&args.name)
+        .join("why")
+        .maybe("host", args.host);
+    let answer: Value = client.get(&path)?;
+    match out.is_document() {
+        true => out.document(&answer)?,
+        false => {
+            let why: WhyView = crate::client::read(answer)?;
+            show(out, &why)?;
+        }
+    }
+    Ok(Exit::Ok)
+}
+
+fn show(out: &Out, why: &WhyView) -> Result<(), Failure> {
+    let now = now();
+    let state = out.paint(state_style(&why.state), &clean(&why.state));
+    let process = out.paint(Style::Bold, &clean(&why.process));
+    out.line(format!(
+        "{process} on {}: {state}: {}",
+        clean(&why.host.to_string()),
+        clean(&why.text)
+    ))?;
+    let mut fields = FieldList::default();
+    if why.since.0 > 0 {
+        fields.put("since", &moment(why.since, now));
+    }
+    if let Some(exit) = why.last_exit {
+        fields.put("last run", &last_exit_text(exit));
+    }
+    if why.tried > 0 {
+        fields.put("tried", &format!("{} times by itself", why.tried));
+    }
+    if let Some(next) = why.next {
+        fields.put("next", &moment(next, now));
+    }
+    let fields = fields.render();
+    if !fields.is_empty() {
+        out.line(fields.trim_end())?;
+    }
+    if !why.output.is_empty() {
+        out.line(out.paint(Style::Dim, "the last output of the run that ended:"))?;
+        for line in &why.output {
+            out.line(format!("  {}", clean(line)))?;
+        }
+    }
+    Ok(())
+}

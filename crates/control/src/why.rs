@@ -1,0 +1,402 @@
+//! Why a process is as it is: one sentence from what is known of it, its last operation, and the output of the run that ended.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use fleet::{Link, Row};
+use model::access::{Caller, Permission};
+use model::status::LastExit;
+use model::{Flag, FullName, Host, ProcessState, UnixMillis};
+
+use crate::timeline::{TimelineFilter, TimelineWord};
+use crate::{Control, ControlError, LogsOf, TimelineEntry};
+
+/// How many of the last lines are shown.
+const LAST_LINES: u32 = 20;
+/// The longest output that is shown.
+const MAX_OUTPUT: usize = 16 * 1024;
+/// How long the agent may take to answer. Without its answer there is no output.
+const OUTPUT_WITHIN: Duration = Duration::from_secs(5);
+
+/// Why a process on a host is as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Why {
+    pub host: Host,
+    pub state: ProcessState,
+    /// Since when; `NEVER` if that is not known.
+    pub since: UnixMillis,
+    pub reason: Reason,
+    /// A sentence for people.
+    pub text: String,
+    pub last_exit: Option<LastExit>,
+    /// How often the agent has started it by itself.
+    pub tried: u32,
+    /// When it starts next.
+    pub next: Option<UnixMillis>,
+    /// The last lines of the run that ended; empty if none has, the agent is away, or the caller may not read output.
+    pub output: Vec<String>,
+}
+
+/// A reason as a code with parameters, for programs and for other languages.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reason {
+    pub code: &'static str,
+    pub params: BTreeMap<&'static str, String>,
+}
+
+/// What is known of a process without asking anything else.
+struct Known {
+    host: Host,
+    state: ProcessState,
+    wanted: Flag,
+    link: Link,
+    is_enrolled: bool,
+    started_at: UnixMillis,
+    last_exit: Option<LastExit>,
+    tried: u32,
+    next: Option<UnixMillis>,
+    message: String,
+    health: String,
+}
+
+/// The reason of a row beside its message, for programs; none where everything is as wanted.
+pub fn row_reason(row: &Row<'_>) -> Option<Reason> {
+    let reason = Known::new(row).reason(None);
+    match reason.code {
+        "running" | "starting" | "completed" | "scheduled" | "not_started" => None,
+        _ => Some(reason),
+    }
+}
+
+impl Control {
+    /// Of the only host that it is on, or the given one.
+    pub async fn why(
+        &self,
+        caller: &Caller,
+        process: &FullName,
+        host: Option<Host>,
+    ) -> Result<Why, ControlError> {
+        self.access()
+            .check(caller, Permission::View, &process.namespace)?;
+        let known = self.known(process, host)?;
+        let last = self.last_operation(caller, process, known.host).await?;
+        let reason = known.reason(last.as_ref());
+        Ok(Why {
+            since: known.since(last.as_ref()),
+            text: known.text(&reason),
+            output: self.output(caller, process, &known).await,
+            host: known.host,
+            state: known.state,
+            reason,
+            last_exit: known.last_exit,
+            tried: known.tried,
+            next: known.next,
+        })
+    }
+
+    fn known(&self, process: &FullName, host: Option<Host>) -> Result<Known, ControlError> {
+        let (address, id) = self.sessions().only_host(process, host)?;
+        let fleet = self.0.core.fleet();
+        let row = fleet
+            .name_id(process)
+            .and_then(|name| fleet.process(id, name));
+        let row = row.ok_or_else(|| {
+            ControlError::NotFound(format!("process {process} is not registered on {address}"))
+        })?;
+        Ok(Known::new(&row))
+    }
+
+    async fn last_operation(
+        &self,
+        caller: &Caller,
+        process: &FullName,
+        host: Host,
+    ) -> Result<Option<TimelineEntry>, ControlError> {
+        let filter = TimelineFilter {
+            limit: 1,
+            process: Some(process.clone()),
+            host: Some(host),
+            kinds: Some(vec![TimelineWord::Operation]),
+            ..TimelineFilter::default()
+        };
+        let mut view = self.events().timeline(caller, filter).await?;
+        Ok(view.entries.pop())
+    }
+
+    /// Output is read like logs, which takes another permission. What cannot be read is left out.
+    async fn output(&self, caller: &Caller, process: &FullName, known: &Known) -> Vec<String> {
+        if known.last_exit.is_none()
+            || !known.link.is_up()
+            || !caller.may(Permission::Operate, &process.namespace)
+        {
+            return Vec::new();
+        }
+        let wanted = LogsOf {
+            host: Some(known.host),
+            // The last run of a process that does not run is the one that ended.
+            previous: known.runs(),
+            ..LogsOf::last_lines(process.clone(), LAST_LINES)
+        };
+        let reading = async {
+            let answer = self.sessions().logs(caller, wanted).await?;
+            answer.whole().await
+        };
+        let Ok(Ok(bytes)) = tokio::time::timeout(OUTPUT_WITHIN, reading).await else {
+            return Vec::new();
+        };
+        let skipped = bytes.len().saturating_sub(MAX_OUTPUT);
+        let text = String::from_utf8_lossy(&bytes[skipped..]);
+        text.lines().map(str::to_owned).collect()
+    }
+}
+
+impl Known {
+    fn new(row: &Row<'_>) -> Self {
+        let host = row.host();
+        let is_up = host.link.is_up();
+        Self {
+            host: host.host,
+            state: row.process_state(),
+            wanted: row.flag(),
+            link: host.link,
+            is_enrolled: host.enrolled_at != UnixMillis::NEVER,
+            started_at: row.started_at(),
+            last_exit: row.last_exit(),
+            tried: row.restarts(),
+            next: row.next_at().filter(|_| is_up),
+            message: row.message().into_owned(),
+            health: row
+                .health()
+                .map(|health| health.message)
+                .unwrap_or_default(),
+        }
+    }
+
+    fn runs(&self) -> bool {
+        matches!(
+            self.state,
+            ProcessState::Running | ProcessState::Starting | ProcessState::Unhealthy
+        )
+    }
+
+    fn since(&self, last: Option<&TimelineEntry>) -> UnixMillis {
+        let ended = self.last_exit.map_or(UnixMillis::NEVER, |exit| exit.at);
+        match (self.link, self.state) {
+            (Link::Down { since }, _) => since,
+            (Link::Never, _) => UnixMillis::NEVER,
+            (Link::Up { .. }, _) if self.runs() => self.started_at,
+            // It was stopped after its last run that ended by itself.
+            (Link::Up { .. }, ProcessState::Stopped) => {
+                let stopped = last.filter(|entry| is_stop(&entry.code));
+                stopped.map_or(ended, |entry| entry.at.max(ended))
+            }
+            (Link::Up { .. }, _) => ended,
+        }
+    }
+
+    fn reason(&self, last: Option<&TimelineEntry>) -> Reason {
+        let mut params = BTreeMap::new();
+        let code = match (self.link, self.state) {
+            (Link::Never, _) if self.is_enrolled => "agent_away",
+            (Link::Never, _) => "no_agent",
+            (Link::Down { since }, _) => {
+                params.insert("since", since.0.to_string());
+                "agent_away"
+            }
+            (_, ProcessState::Running) => "running",
+            (_, ProcessState::Starting) => "starting",
+            (_, ProcessState::Unhealthy) => {
+                params.insert("check", self.health.clone());
+                "unhealthy"
+            }
+            (_, ProcessState::Backoff) => "backoff",
+            (_, ProcessState::Failed) => "gave_up",
+            (_, ProcessState::Stopped) => match last.filter(|entry| is_stop(&entry.code)) {
+                Some(entry) if self.wanted == Flag::Stopped => {
+                    params.insert("op", entry.code.clone());
+                    for (key, value) in [
+                        ("user", &entry.user),
+                        ("app", &entry.app),
+                        ("from", &entry.from),
+                    ] {
+                        if !value.is_empty() {
+                            params.insert(key, value.clone());
+                        }
+                    }
+                    "stopped_by"
+                }
+                _ if self.wanted == Flag::Running => "down",
+                _ => "not_started",
+            },
+            (_, ProcessState::Completed) => "completed",
+            (_, ProcessState::Scheduled) => "scheduled",
+            (_, ProcessState::Unknown) => "not_reported",
+        };
+        if self.tried > 0 {
+            params.insert("tried", self.tried.to_string());
+        }
+        if let Some(exit) = self.last_exit.filter(|_| !self.runs()) {
+            params.insert("exit", exit.exit.to_string());
+        }
+        Reason { code, params }
+    }
+
+    fn text(&self, reason: &Reason) -> String {
+        let param = |key| reason.params.get(key).map(String::as_str);
+        let head = match reason.code {
+            "no_agent" | "agent_away" => return self.message.clone(),
+            "running" => "it runs".to_owned(),
+            "starting" => "it is being started".to_owned(),
+            "unhealthy" => "it runs, and its health check fails".to_owned(),
+            "backoff" => format!(
+                "it ended, and the agent starts it again ({} so far)",
+                self.tried
+            ),
+            "gave_up" => match self.tried {
+                0 => "it ended, and the agent does not start it again".to_owned(),
+                tried => format!("the agent gave up after {tried} attempts"),
+            },
+            "stopped_by" => {
+                let op = param("op").unwrap_or("stop");
+                let by = match (param("user"), param("app")) {
+                    (Some(user), _) => format!(" by {user}"),
+                    (None, Some(app)) => format!(" by app {app}"),
+                    (None, None) => String::new(),
+                };
+                let from = param("from").map(|from| format!(" from {from}"));
+                format!("it was stopped ({op}){by}{}", from.unwrap_or_default())
+            }
+            "down" => "it is wanted, and does not run".to_owned(),
+            "not_started" => "it is not wanted".to_owned(),
+            "completed" => "it ran to its end".to_owned(),
+            "scheduled" => "it waits for its next run".to_owned(),
+            _ => "its agent has not reported it yet".to_owned(),
+        };
+        match (self.message.as_str(), self.last_exit) {
+            ("", Some(exit)) if !self.runs() => format!("{head}; last: {}", exit.exit),
+            ("", _) => head,
+            (message, _) => format!("{head}: {message}"),
+        }
+    }
+}
+
+fn is_stop(code: &str) -> bool {
+    code == "stop" || code == "kill"
+}
+
+#[cfg(test)]
+mod tests {
+    use model::status::Exit;
+
+    use super::*;
+
+    fn known(state: ProcessState) -> Known {
+        Known {
+            host: "10.0.0.1".parse().unwrap(),
+            state,
+            wanted: Flag::Running,
+            link: Link::Up {
+                since: UnixMillis(1),
+            },
+            is_enrolled: true,
+            started_at: UnixMillis(50),
+            last_exit: None,
+            tried: 0,
+            next: None,
+            message: String::new(),
+            health: String::new(),
+        }
+    }
+
+    fn stop(user: &str) -> TimelineEntry {
+        TimelineEntry {
+            id: "h1".into(),
+            at: UnixMillis(90),
+            kind: TimelineWord::Operation,
+            code: "stop".into(),
+            params: BTreeMap::new(),
+            text: String::new(),
+            process: None,
+            host: None,
+            user: user.into(),
+            app: "demo".into(),
+            from: "10.0.0.9".into(),
+            task: None,
+            job: None,
+        }
+    }
+
+    #[test]
+    fn each_state_has_a_code_and_a_sentence() {
+        for (state, code) in [
+            (ProcessState::Running, "running"),
+            (ProcessState::Starting, "starting"),
+            (ProcessState::Unhealthy, "unhealthy"),
+            (ProcessState::Backoff, "backoff"),
+            (ProcessState::Failed, "gave_up"),
+            (ProcessState::Stopped, "down"),
+            (ProcessState::Completed, "completed"),
+            (ProcessState::Scheduled, "scheduled"),
+            (ProcessState::Unknown, "not_reported"),
+        ] {
+            let known = known(state);
+            let reason = known.reason(None);
+            assert_eq!(reason.code, code);
+            assert!(!known.text(&reason).is_empty());
+        }
+    }
+
+    #[test]
+    fn a_stop_names_who_did_it_and_from_where() {
+        let mut known = known(ProcessState::Stopped);
+        known.wanted = Flag::Stopped;
+        let last = stop("alice");
+        let reason = known.reason(Some(&last));
+        assert_eq!(
+            known.text(&reason),
+            "it was stopped (stop) by alice from 10.0.0.9"
+        );
+        assert_eq!(known.since(Some(&last)), UnixMillis(90));
+        assert_eq!(known.reason(None).code, "not_started");
+        // It was started again since, and the agent gave up.
+        known.wanted = Flag::Running;
+        assert_eq!(known.reason(Some(&last)).code, "down");
+    }
+
+    #[test]
+    fn what_gave_up_says_how_often_and_how_it_ended() {
+        let mut known = known(ProcessState::Failed);
+        known.tried = 4;
+        known.last_exit = Some(LastExit {
+            exit: Exit::Code(1),
+            at: UnixMillis(70),
+            oom: false,
+        });
+        let reason = known.reason(None);
+        assert_eq!(
+            known.text(&reason),
+            "the agent gave up after 4 attempts; last: exited with code 1"
+        );
+        assert_eq!((reason.code, &*reason.params["tried"]), ("gave_up", "4"));
+        assert_eq!(known.since(None), UnixMillis(70));
+    }
+
+    #[test]
+    fn an_absent_agent_comes_before_everything_else() {
+        let mut known = known(ProcessState::Unknown);
+        known.link = Link::Down {
+            since: UnixMillis(60),
+        };
+        known.message = "agent offline since …".into();
+        let reason = known.reason(Some(&stop("alice")));
+        assert_eq!(
+            (reason.code, &*reason.params["since"]),
+            ("agent_away", "60")
+        );
+        assert_eq!(known.text(&reason), known.message);
+        assert_eq!(known.since(None), UnixMillis(60));
+        known.link = Link::Never;
+        known.is_enrolled = false;
+        assert_eq!(known.reason(None).code, "no_agent");
+    }
+}
