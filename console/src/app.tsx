@@ -21,6 +21,10 @@ const Process = lazy(() => import('./pages/process/page'));
 const Instance = lazy(() => import('./pages/instance/page'));
 const Hosts = lazy(() => import('./pages/hosts/page'));
 const Host = lazy(() => import('./pages/host/page'));
+const Operations = lazy(() => import('./pages/operations/page'));
+const Events = lazy(() => import('./pages/events/page'));
+const Me = lazy(() => import('./pages/me/page'));
+const Admin = lazy(() => import('./pages/admin/page'));
 const Operation = lazy(() => import('./pages/operation/page'));
 
 export function App() {
@@ -101,8 +105,13 @@ function Pages() {
         <Route path="/p/:namespace/:name/:host" component={Instance} />
         <Route path="/hosts" component={Hosts} />
         <Route path="/hosts/:host" component={Host} />
+        <Route path="/ops" component={Operations} />
         <Route path="/ops/task/:id" component={Operation} kind="task" />
         <Route path="/ops/job/:id" component={Operation} kind="job" />
+        <Route path="/events" component={Events} />
+        <Route path="/me" component={Me} />
+        <Route path="/admin" component={Admin} />
+        <Route path="/admin/:section" component={Admin} />
         <Route default component={NotFound} />
       </Router>
     </ErrorBoundary>

@@ -1,7 +1,7 @@
 // Each page in both languages and themes, at 1280 and 390 px: axe finds nothing, nothing is too wide, the browser reports no error.
-import { axeClean, fitsWidth, flow, go, logIn, openPage, step } from './harness.mjs';
+import { axeClean, fitsWidth, flow, go, logIn, openPage, step, user } from './harness.mjs';
 
-/** Address, and what is there once it is loaded. `{process}`, `{host}` and `{task}` are those of the first row. */
+/** Address, and what is there once it is loaded. `{process}`, `{host}`, `{task}` and `{job}` are those of the first row. */
 const PAGES = [
   ['overview', '/ui/', 'h1'],
   ['processes', '/ui/processes', '.table-row'],
@@ -14,6 +14,18 @@ const PAGES = [
   ['one host', '/ui/hosts/{host}', '.table-row'],
   ['one host, wanted and held', '/ui/hosts/{host}?tab=diff', '.tabs'],
   ['an operation', '/ui/ops/task/{task}', '.operation-progress'],
+  ['operations', '/ui/ops', '.table-row'],
+  ['operations of nobody', '/ui/ops?kind=task&user=nobody-at-all&since=1h', '.placeholder'],
+  ['a job', '/ui/ops/job/{job}', '.operation-progress'],
+  ['events', '/ui/events', '.list-page'],
+  ['own settings', '/ui/me', '.me .facts'],
+  ['users', '/ui/admin/users', '.table-row'],
+  ['one user', '/ui/admin/users?open={user}', '.drawer h2'],
+  ['apps', '/ui/admin/apps', '.list-page'],
+  ['join tokens', '/ui/admin/tokens', '.list-page'],
+  ['webhooks', '/ui/admin/webhooks', '.list-page'],
+  ['audit', '/ui/admin/audit', '.table-row'],
+  ['replicas', '/ui/admin/replicas', '.table-row'],
   ['nothing there', '/ui/nonsense', '.placeholder'],
 ];
 
@@ -33,11 +45,12 @@ await flow(
         const get = path => fetch(`/api/v1${path}`).then(answer => answer.json());
         const row = (await get('/processes?limit=1')).processes[0];
         const task = (await get('/tasks?limit=1')).tasks[0];
-        return { process: `${row.namespace}/${row.name}`, host: row.host, task: task?.id };
+        const job = (await get('/jobs?limit=1')).jobs[0];
+        return { process: `${row.namespace}/${row.name}`, host: row.host, task: task?.id, job: job && String(job.id) };
       });
       for (const [name, address, ready] of PAGES) {
-        const path = address.replace(/\{(\w+)\}/g, (_, key) => first[key] ?? '');
-        if (address.includes('{task}') && !first.task) continue;
+        const path = address.replace(/\{(\w+)\}/g, (_, key) => ({ ...first, user })[key] ?? '');
+        if ((address.includes('{task}') && !first.task) || (address.includes('{job}') && !first.job)) continue;
         await step(`${name} (${view.language}, ${view.theme}, ${view.width})`, async () => {
           await go(page, path);
           await page.waitForSelector(ready);

@@ -18,4 +18,7 @@ export const NAV: NavPage[] = [
   { key: 'overview', icon: 'overview', href: paths.overview, letter: 'g', owns: /^\/ui\/?$/ },
   { key: 'processes', icon: 'processes', href: paths.processes, letter: 'p', owns: /^\/ui\/(processes|p\/)/ },
   { key: 'hosts', icon: 'hosts', href: paths.hosts, letter: 'h', owns: /^\/ui\/hosts/ },
+  { key: 'operations', icon: 'operations', href: paths.ops, letter: 'o', owns: /^\/ui\/ops/ },
+  { key: 'events', icon: 'events', href: paths.events, letter: 'e', owns: /^\/ui\/events/ },
+  { key: 'admin', icon: 'admin', href: () => paths.admin(), letter: 'a', owns: /^\/ui\/admin/, needs: 'admin' },
 ];

@@ -141,6 +141,7 @@ function UserMenu() {
             helpOpen.value = true;
           },
         },
+        { label: words.settings, icon: 'user', href: paths.me() },
         { label: words.logout, icon: 'logout', onSelect: leave },
       ]}
     >

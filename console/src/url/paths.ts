@@ -31,4 +31,5 @@ export const paths = {
   job: (id: number, query?: Query) => withQuery(`${BASE}/ops/job/${id}`, query),
   events: (query?: Query) => withQuery(`${BASE}/events`, query),
   me: () => `${BASE}/me`,
+  admin: (section = 'users', query?: Query) => withQuery(`${BASE}/admin/${section}`, query),
 };

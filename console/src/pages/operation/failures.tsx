@@ -17,10 +17,12 @@ interface FailuresProps {
   state: OperationState;
   set: SetState<OperationState>;
   source: Source;
-  over: boolean;
+  mayRetry: boolean;
+  /** Why this user may not. */
+  blocked: string | null;
 }
 
-export function Failures({ groups, state, set, source, over }: FailuresProps) {
+export function Failures({ groups, state, set, source, mayRetry, blocked }: FailuresProps) {
   const words = t();
   return (
     <section class="failures" aria-label={words.failures}>
@@ -54,8 +56,8 @@ export function Failures({ groups, state, set, source, over }: FailuresProps) {
               >
                 {chosen ? words.showAll : words.showThese}
               </Button>
-              {over && (
-                <Button size="small" kind="quiet" icon="restart" onClick={retry}>
+              {mayRetry && (
+                <Button size="small" kind="quiet" icon="restart" blocked={blocked} onClick={retry}>
                   {words.retryThese}
                 </Button>
               )}

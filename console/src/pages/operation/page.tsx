@@ -3,8 +3,10 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useRoute } from 'preact-iso';
 import { ApiError } from '../../api/errors';
+import { may } from '../../api/session';
 import { useData } from '../../api/use-data';
 import { Button } from '../../components/button';
+import { Confirm } from '../../components/confirm';
 import { CopyButton } from '../../components/copy-button';
 import '../../components/field.css';
 import { ProgressBadge } from '../../components/state-badge';
@@ -12,7 +14,7 @@ import { Bar } from '../../components/state-bar';
 import { Empty, errorText, Loaded } from '../../components/states';
 import { Ago } from '../../components/time';
 import { toast } from '../../components/toast';
-import { t as common, opWord } from '../../i18n/common';
+import { t as common, opWord, reasonWord } from '../../i18n/common';
 import { count, decimal, duration } from '../../i18n/format';
 import { language } from '../../i18n/i18n';
 import { useKeys } from '../../keys/keys';
@@ -76,6 +78,15 @@ export default function OperationPage({ kind }: { kind: 'task' | 'job' }) {
   return <Shown source={source} operation={answer.data} patch={answer.patch} reload={answer.reload} />;
 }
 
+/** Status, word, how many. */
+type Chip = [string, string, number];
+
+/** Why this user may not act on it. A task does not say its namespaces, so the server decides there. */
+const roleMissing = (operation: Operation) =>
+  (operation.business === null ? may('operator') : may('operator', { business: operation.business }))
+    ? null
+    : reasonWord('role');
+
 interface ShownProps {
   source: Source;
   operation: Operation;
@@ -122,19 +133,29 @@ function Shown({ source, operation, patch, reload }: ShownProps) {
   // Reading the version renders again when the opened row has changed.
   const opened = rows.version.value >= 0 && state.open ? rows.indexOf(state.open) : undefined;
   const openRow = opened === undefined ? undefined : rows.row(opened);
-  const statuses: [string, string, number][] = [
+  const statuses: Chip[] = [
     ['', words.all, operation.counts.total],
     ['failed', words.failed, operation.counts.failed],
     ['running', words.running, operation.counts.running],
     ['ok', words.done, operation.counts.ok],
+    ...(operation.counts.pending > 0 ? [['pending', words.pending, operation.counts.pending] as Chip] : []),
+    ...(operation.counts.ignored > 0 ? [['ignored', words.ignored, operation.counts.ignored] as Chip] : []),
   ];
 
   return (
     <div class="operation">
       <div class="operation-top">
-        <Head source={source} operation={operation} reload={reload} />
-        {failures.data && failures.data.length > 0 && (
-          <Failures groups={failures.data} state={state} set={set} source={source} over={over(operation)} />
+        <Crumbs />
+        <Head source={source} operation={operation} mayRetry={failures.data?.mayRetry ?? true} reload={reload} />
+        {failures.data && failures.data.groups.length > 0 && (
+          <Failures
+            groups={failures.data.groups}
+            state={state}
+            set={set}
+            source={source}
+            mayRetry={over(operation) && failures.data.mayRetry}
+            blocked={roleMissing(operation)}
+          />
         )}
         <div class="line">
           <span class="line" role="group" aria-label={words.columns.status}>
@@ -183,7 +204,22 @@ function Shown({ source, operation, patch, reload }: ShownProps) {
   );
 }
 
-function Head({ source, operation, reload }: { source: Source; operation: Operation; reload: () => void }) {
+function Crumbs() {
+  return (
+    <nav class="crumbs" aria-label={t().operations}>
+      <a href={paths.ops()}>{t().operations}</a>
+    </nav>
+  );
+}
+
+interface HeadProps {
+  source: Source;
+  operation: Operation;
+  mayRetry: boolean;
+  reload: () => void;
+}
+
+function Head({ source, operation, mayRetry, reload }: HeadProps) {
   const words = t();
   const { total, ok, failed, ignored, running, pending } = operation.counts;
   const ended = ok + failed + ignored;
@@ -191,6 +227,8 @@ function Head({ source, operation, reload }: { source: Source; operation: Operat
   useEffect(() => pace.current.add(Date.now(), ended), [ended]);
   const rate = over(operation) ? null : pace.current.rate();
   const left = over(operation) ? null : pace.current.leftMs(total - ended);
+  const blocked = roleMissing(operation);
+  const [cancelling, setCancelling] = useState(false);
   const act = (what: Promise<unknown>) =>
     what.then(reload, (error: Error) => toast(() => `${words.refused}: ${errorText(error)}`, 'bad'));
   const retry = () =>
@@ -221,26 +259,42 @@ function Head({ source, operation, reload }: { source: Source; operation: Operat
         <span class="grow" />
         {source.kind === 'job' && !over(operation) && (
           <>
-            {operation.state === 'paused' ? (
-              <Button size="small" icon="start" onClick={() => act(resumeJob(source.id))}>
+            {operation.pausedBy === null ? null : operation.state === 'paused' ? (
+              <Button size="small" icon="start" blocked={blocked} onClick={() => act(resumeJob(source.id))}>
                 {words.resume}
               </Button>
             ) : (
-              <Button size="small" icon="pause" onClick={() => act(pauseJob(source.id))}>
+              <Button size="small" icon="pause" blocked={blocked} onClick={() => act(pauseJob(source.id))}>
                 {words.pause}
               </Button>
             )}
-            <Button size="small" icon="close" onClick={() => act(cancelJob(source.id))}>
+            <Button
+              size="small"
+              icon="close"
+              blocked={operation.cancelledBy ? words.cancelled(operation.cancelledBy) : blocked}
+              onClick={() => setCancelling(true)}
+            >
               {words.cancel}
             </Button>
           </>
         )}
-        {over(operation) && failed > 0 && (
-          <Button size="small" icon="restart" onClick={retry}>
+        {over(operation) && failed > 0 && mayRetry && (
+          <Button size="small" icon="restart" blocked={blocked} onClick={retry}>
             {words.retryFailed}
           </Button>
         )}
       </div>
+      {cancelling && (
+        <Confirm
+          danger
+          title={words.cancel}
+          action={words.cancel}
+          run={() => cancelJob(source.id).then(reload)}
+          onClose={() => setCancelling(false)}
+        >
+          {words.cancelText(count(pending))}
+        </Confirm>
+      )}
       <div class="operation-progress">
         <Bar
           label={words.targets}
@@ -273,8 +327,6 @@ function Head({ source, operation, reload }: { source: Source; operation: Operat
           {pending > 0 && (
             <span class="muted">
               {count(pending)} {words.pending}
-            </span>
-          )} {words.running}
             </span>
           )}
           {rate !== null && <span class="muted">{words.rate(decimal(rate))}</span>}

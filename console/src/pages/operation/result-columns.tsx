@@ -14,7 +14,7 @@ export function exitText({ exit }: ResultRow): string {
 export function resultColumns(): Column<ResultRow>[] {
   const titles = t().columns;
   return [
-    { key: 'status', title: titles.status, width: 104, rank: 0, cell: row => <ProgressBadge state={row.status} /> },
+    { key: 'status', title: titles.status, width: 108, rank: 0, cell: row => <ProgressBadge state={row.status} /> },
     {
       key: 'process',
       title: titles.process,

@@ -5,6 +5,7 @@ import { ProgressBadge } from '../../components/state-badge';
 import { duration } from '../../i18n/format';
 import { AnsiLines } from '../../logs/ansi-lines';
 import { paths } from '../../url/paths';
+import { DiffLines } from './diff-lines';
 import { exitText } from './result-columns';
 import type { ResultRow } from './source';
 import { t } from './strings';
@@ -23,6 +24,12 @@ export function ResultDrawer({ row, onClose }: { row: ResultRow; onClose: () => 
         </div>
         {row.message && <p class={`note ${row.status === 'failed' ? 'note-bad' : ''}`}>{row.message}</p>}
         <dl class="facts">
+          {row.expression && (
+            <>
+              <dt>{words.instance}</dt>
+              <dd>{row.expression}</dd>
+            </>
+          )}
           {row.code !== 0 && row.status === 'failed' && (
             <>
               <dt>{words.columns.status}</dt>
@@ -62,8 +69,10 @@ export function ResultDrawer({ row, onClose }: { row: ResultRow; onClose: () => 
           </section>
         )}
         <section class="stack-tight">
-          <h3>{words.output}</h3>
-          {row.output.trim() ? (
+          <h3>{row.op === 'diff' ? words.diff : words.output}</h3>
+          {row.op === 'diff' && row.status !== 'failed' ? (
+            <DiffLines text={row.output} />
+          ) : row.output.trim() ? (
             <AnsiLines lines={row.output.replace(/\n$/, '').split('\n')} label={words.output} />
           ) : (
             <p class="muted">{words.noOutput}</p>

@@ -1,9 +1,11 @@
 /** Tasks and jobs in one form, so that one page shows both. */
 import { call, get, post, type Query } from '../../api/client';
+import { ApiError } from '../../api/errors';
 import type { FailureGroup, JobRow, JobTask, Target, TaskDetail } from '../../api/types';
 import type { Change } from '../../live/changes';
 import { plainMessage, withEscapes } from '../../logs/ansi';
 import { segment } from '../../url/codec';
+import { groupFailures, inGroup } from './groups';
 
 export interface Counts {
   total: number;
@@ -25,7 +27,10 @@ export interface Operation {
   createdAt: number;
   /** 0 while it goes on, or where it is not known. */
   endedAt: number;
-  pausedBy: string;
+  /** Null where it cannot be paused. */
+  pausedBy: string | null;
+  /** Of a job, if it has one. */
+  business: number | null;
   cancelledBy: string;
   batch: { number: number; of: number } | null;
 }
@@ -43,6 +48,8 @@ export interface ResultRow {
   exit: { code: number | null; signal: number | null };
   tookMs: number | null;
   solutions: string[];
+  /** Jobs: `set.module.service.process.id`. */
+  expression: string;
 }
 
 export const over = (operation: Operation) =>
@@ -59,42 +66,89 @@ export interface Source {
   kind: 'task' | 'job';
   id: string;
   load(signal?: AbortSignal): Promise<Operation>;
-  page(
-    filter: ResultFilter,
-    start: number,
-    limit: number,
-    signal: AbortSignal,
-  ): Promise<{ count: number; rows: ResultRow[]; operation: Operation }>;
-  failures(signal: AbortSignal): Promise<FailureGroup[]>;
+  page(filter: ResultFilter, start: number, limit: number, signal: AbortSignal): Promise<Page>;
+  failures(signal: AbortSignal): Promise<Failed>;
   hosts(filter: ResultFilter): Promise<string>;
   /** The address of what retries it: a new task, or the job itself. */
   retry(filter: { code?: number; reason?: string }): Promise<{ task_id?: string }>;
   apply(operation: Operation, change: Change): Operation;
 }
 
+interface Page {
+  count: number;
+  rows: ResultRow[];
+  operation: Operation;
+}
+
+export interface Failed {
+  groups: FailureGroup[];
+  /** Whether those of one group can be tried again. */
+  mayRetry: boolean;
+}
+
 const queryOf = ({ status, code, reason, q }: ResultFilter): Query => ({ status, code, reason, q });
+
+/** So many failures are looked at where the server does not group them. */
+const MOST_HERE = 1000;
+
+/** What tasks and jobs have in common. `detail` asks for one page of results. */
+function common(kind: 'task' | 'job', path: string, detail: (query: Query, signal?: AbortSignal) => Promise<Page>) {
+  let groupsHere: Promise<boolean> | null = null;
+  /** Whether the server does not group failures; it is asked once. */
+  const here = () => {
+    groupsHere ??= get(`${path}/failures`).then(
+      () => false,
+      (error: unknown) => error instanceof ApiError && error.status === 404,
+    );
+    return groupsHere;
+  };
+  const failed = (signal?: AbortSignal) => detail({ status: 'failed', start: 0, limit: MOST_HERE }, signal);
+  return {
+    load: async (signal?: AbortSignal) => (await detail({ limit: 1 }, signal)).operation,
+    async page(filter: ResultFilter, start: number, limit: number, signal: AbortSignal): Promise<Page> {
+      if ((filter.code || filter.reason) && (await here())) {
+        const all = await failed(signal);
+        const rows = all.rows.filter(row => inGroup(row, filter.code, filter.reason));
+        return { count: rows.length, rows: rows.slice(start, start + limit), operation: all.operation };
+      }
+      return await detail({ ...queryOf(filter), start, limit }, signal);
+    },
+    async failures(signal: AbortSignal): Promise<Failed> {
+      if (await here()) return { groups: groupFailures((await failed(signal)).rows), mayRetry: kind === 'job' };
+      const { groups } = await get<{ groups: FailureGroup[] }>(`${path}/failures`, {}, signal);
+      return { groups, mayRetry: true };
+    },
+    async hosts(filter: ResultFilter): Promise<string> {
+      if (!(await here())) return await get<string>(`${path}/hosts`, queryOf(filter));
+      const { rows } = await detail({ status: filter.status, start: 0, limit: MOST_HERE });
+      const chosen = filter.code || filter.reason ? rows.filter(row => inGroup(row, filter.code, filter.reason)) : rows;
+      return [...new Set(chosen.map(row => row.host))].join('\n');
+    },
+    async retry({ code, reason }: { code?: number; reason?: string }): Promise<{ task_id?: string }> {
+      const some = code !== undefined || reason !== undefined;
+      if (kind === 'job' && some && (await here())) {
+        const { rows } = await failed();
+        const chosen = rows.filter(row => inGroup(row, code === undefined ? '' : String(code), reason ?? ''));
+        return await post(`${path}/retry`, { tasks: chosen.map(row => Number(row.key)) });
+      }
+      return await post(`${path}/retry`, {
+        ...(code === undefined ? {} : { codes: [code] }),
+        ...(reason === undefined ? {} : { reason }),
+      });
+    },
+  };
+}
 
 export function taskSource(id: string): Source {
   const path = `/tasks/${segment(id)}`;
   return {
     kind: 'task',
     id,
-    load: async signal => readTask(await get<TaskDetail>(path, { limit: 1 }, signal)),
-    async page(filter, start, limit, signal) {
-      const detail = await get<TaskDetail & { results: Target[] }>(
-        path,
-        { ...queryOf(filter), failed: filter.status === 'failed' ? true : null, start, limit },
-        signal,
-      );
-      return { count: detail.count, rows: detail.results.map(readTarget), operation: readTask(detail) };
-    },
-    failures: async signal => (await get<{ groups: FailureGroup[] }>(`${path}/failures`, {}, signal)).groups,
-    hosts: filter => get<string>(`${path}/hosts`, queryOf(filter)),
-    retry: ({ code, reason }) =>
-      post(`${path}/retry`, {
-        ...(code === undefined ? {} : { codes: [code] }),
-        ...(reason === undefined ? {} : { reason }),
-      }),
+    ...common('task', path, async (query, signal) => {
+      const asked = { ...query, failed: query.status === 'failed' ? true : null };
+      const task = await get<TaskDetail & { results: Target[] }>(path, asked, signal);
+      return { count: task.count, rows: task.results.map(readTarget), operation: readTask(task) };
+    }),
     apply(operation, change) {
       if (change.kind !== 'task') return operation;
       const { total, ended, ok } = change;
@@ -119,7 +173,8 @@ function readTask(task: TaskDetail & { results?: Target[] }): Operation {
     user: task.user || task.app,
     createdAt: task.created_at,
     endedAt: 0,
-    pausedBy: '',
+    pausedBy: null,
+    business: null,
     cancelledBy: '',
     batch: null,
   };
@@ -141,6 +196,7 @@ export function readTarget(target: Target): ResultRow {
     exit: { code: target.exit_code ?? null, signal: target.exit_signal ?? null },
     tookMs: target.took_ms ?? target.duration_ms ?? null,
     solutions: [],
+    expression: '',
   };
 }
 
@@ -153,33 +209,18 @@ type JobDetail = JobRow & {
 
 export function jobSource(id: string): Source {
   const path = `/jobs/${segment(id)}`;
-  const status = (word: string) => (word === 'ok' ? 'succeeded' : word);
   return {
     kind: 'job',
     id,
-    load: async signal => readJob(await get<JobDetail>(path, { limit: 1 }, signal)),
-    async page(filter, start, limit, signal) {
-      const detail = await get<JobDetail>(
-        path,
-        { ...queryOf(filter), status: status(filter.status), start, limit },
-        signal,
-      );
-      return {
-        count: detail.count,
-        rows: detail.tasks.map(task => readJobTask(task, detail.action)),
-        operation: readJob(detail),
-      };
-    },
-    failures: async signal => (await get<{ groups: FailureGroup[] }>(`${path}/failures`, {}, signal)).groups,
-    hosts: filter => get<string>(`${path}/hosts`, { ...queryOf(filter), status: status(filter.status) }),
-    retry: ({ code, reason }) =>
-      post(`${path}/retry`, {
-        ...(code === undefined ? {} : { codes: [code] }),
-        ...(reason === undefined ? {} : { reason }),
-      }),
+    ...common('job', path, async (query, signal) => {
+      const status = query.status === 'ok' ? 'succeeded' : query.status;
+      const job = await get<JobDetail>(path, { ...query, status }, signal);
+      return { count: job.count, rows: job.tasks.map(task => readJobTask(task, job.action)), operation: readJob(job) };
+    }),
     apply(operation, change) {
       if (change.kind !== 'job') return operation;
-      return { ...operation, state: stateOfJob(change.status, operation.pausedBy), counts: countsOfJob(change.counts) };
+      const state = stateOfJob(change.status, operation.pausedBy ?? '');
+      return { ...operation, state, counts: countsOfJob(change.counts) };
     },
   };
 }
@@ -213,7 +254,8 @@ function readJob(job: JobDetail): Operation {
     user: job.user || job.app,
     createdAt: job.created_at,
     endedAt: job.ended_at,
-    pausedBy: job.paused_by ?? '',
+    pausedBy: job.paused_by ?? null,
+    business: job.business || null,
     cancelledBy: job.cancelled_by,
     batch: job.batch ?? null,
   };
@@ -233,5 +275,6 @@ function readJobTask(task: JobTask, action: string): ResultRow {
     exit: { code: null, signal: null },
     tookMs: task.ended_at > 0 && task.started_at > 0 ? task.ended_at - task.started_at : null,
     solutions: task.solutions,
+    expression: task.expression,
   };
 }

@@ -124,10 +124,10 @@ function Tiles({ summary }: { summary: Summary }) {
         </li>
       ))}
       <li>
-        <span class={`tile ${operations > 0 ? 'tile-info' : 'tile-zero'}`}>
+        <a class={`tile ${operations > 0 ? 'tile-info' : 'tile-zero'}`} href={paths.ops({ status: 'running' })}>
           <span class="tile-value">{count(operations)}</span>
           <span class="tile-label">{words.operations}</span>
-        </span>
+        </a>
       </li>
     </ul>
   );

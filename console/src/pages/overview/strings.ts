@@ -1,4 +1,4 @@
-import { defineStrings } from '../../i18n/i18n';
+import { defineStrings, plural } from '../../i18n/i18n';
 
 export const t = defineStrings({
   en: {
@@ -29,10 +29,16 @@ export const t = defineStrings({
     noOperations: 'No operations yet.',
     first: 'Nothing is registered yet',
     firstText: 'Two steps, and this page shows your fleet.',
-    addHost: '1. Add a host',
-    addHostText: 'Create a token here, then run the agent on the other machine:',
-    register: '2. Register a process and start it',
-    registerText: 'Muster keeps it running and says why when it cannot.',
+    addHost: 'Add a host',
+    addHostText: 'A machine becomes a host when the agent runs on it. Make a command for it:',
+    moreHostsText: 'There is one to begin with. For another machine, make a command:',
+    hosts: (n: number, text: string) => `${text} ${plural(n, 'host', 'hosts')}`,
+    makeToken: 'Make the command',
+    joinText:
+      'It holds a token that is good for one hour. Write the address of that machine for ADDRESS; 7101 is the usual port for agents.',
+    register: 'Register a process and start it',
+    registerText: 'In a terminal. Muster keeps the process running, and says why when it cannot.',
+    waiting: 'This page changes by itself when the process is registered.',
     more: (text: string) => `${text} processes`,
   },
   zh: {
@@ -63,10 +69,15 @@ export const t = defineStrings({
     noOperations: '还没有操作。',
     first: '还没有注册任何进程',
     firstText: '只需两步，本页就会显示你的机群。',
-    addHost: '1. 添加主机',
-    addHostText: '在此创建令牌，然后在另一台机器上运行 Agent：',
-    register: '2. 注册一个进程并启动',
-    registerText: 'Muster 会保持其运行；无法运行时会说明原因。',
+    addHost: '添加主机',
+    addHostText: '在一台机器上运行 Agent，它就成为主机。先生成命令：',
+    moreHostsText: '已经有主机可用。如需添加其他机器，请生成命令：',
+    hosts: (_n, text) => `${text} 台主机`,
+    makeToken: '生成命令',
+    joinText: '其中的令牌一小时内有效。请把 ADDRESS 换成那台机器的地址；7101 是 Agent 的默认端口。',
+    register: '注册一个进程并启动',
+    registerText: '在终端中运行。Muster 会保持进程运行；无法运行时会说明原因。',
+    waiting: '注册后本页会自动变化。',
     more: text => `${text} 个进程`,
   },
 });

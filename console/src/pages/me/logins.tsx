@@ -1,0 +1,84 @@
+import { useState } from 'preact/hooks';
+import { call, get } from '../../api/client';
+import { ApiError } from '../../api/errors';
+import { useData } from '../../api/use-data';
+import { Button } from '../../components/button';
+import { errorText, Loaded } from '../../components/states';
+import { Ago, Time } from '../../components/time';
+import { toast } from '../../components/toast';
+import { segment } from '../../url/codec';
+import { t } from './strings';
+
+/** The id is not the token. */
+interface Login {
+  id: string | number;
+  created_at?: number;
+  expires_at?: number;
+  from?: string;
+  /** The one that asks. */
+  this?: boolean;
+  current?: boolean;
+}
+
+export function Logins() {
+  const words = t();
+  const answer = useData('logins', signal => get<{ logins: Login[] }>('/me/logins', {}, signal));
+  const [busy, setBusy] = useState('');
+  // A server without own logins: there is nothing to show.
+  if (answer.error instanceof ApiError && answer.error.status === 404) return null;
+  const end = async (login: Login) => {
+    setBusy(String(login.id));
+    try {
+      await call('DELETE', `/me/logins/${segment(String(login.id))}`);
+      answer.reload();
+    } catch (error) {
+      toast(() => `${words.refused}: ${errorText(error as Error)}`, 'bad');
+    }
+    setBusy('');
+  };
+  return (
+    <section class="card">
+      <h2 class="card-head">{words.logins}</h2>
+      <div class="card-body stack">
+        <p class="muted">{words.loginsText}</p>
+        <Loaded {...answer}>
+          {({ logins }) => (
+            <ul class="me-logins">
+              {logins.length === 0 && <li class="muted">{words.noLogins}</li>}
+              {logins.map(login => {
+                const own = login.this || login.current;
+                return (
+                  <li key={login.id} class="line">
+                    <span class="grow">
+                      {login.from || login.id}
+                      {own && <span class="chip">{words.thisLogin}</span>}
+                      <span class="muted">
+                        {login.created_at ? (
+                          <>
+                            {' '}
+                            {words.began} <Ago at={login.created_at} />
+                          </>
+                        ) : null}
+                        {login.expires_at ? (
+                          <>
+                            {' · '}
+                            {words.ends} <Time at={login.expires_at} />
+                          </>
+                        ) : null}
+                      </span>
+                    </span>
+                    {!own && (
+                      <Button size="small" busy={busy === String(login.id)} onClick={() => end(login)}>
+                        {words.end}
+                      </Button>
+                    )}
+                  </li>
+                );
+              })}
+            </ul>
+          )}
+        </Loaded>
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,69 @@
+// Operations: what goes on appears, a task is found by filters, opened, and its result read.
+import assert from 'node:assert/strict';
+import {
+  api,
+  connectedHosts,
+  expectMessage,
+  flow,
+  go,
+  logIn,
+  openPage,
+  specOf,
+  step,
+  withProcess,
+} from './harness.mjs';
+
+await flow(async browser => {
+  // A server that does not group failures yet is asked once.
+  expectMessage(/404/);
+  const page = await openPage(browser);
+  await logIn(page, '/ui/ops');
+  const hosts = await connectedHosts(page, 1);
+  const name = `console/fails-${process.pid}`;
+  const spec = specOf(`fails-${process.pid}`, 'echo no such table; exit 1');
+  await withProcess(page, name, hosts, spec, {}, async () => {
+    await step('a new operation is announced, and shown when asked for', async () => {
+      await go(page, '/ui/ops');
+      await page.waitForSelector('.table-row, .placeholder');
+      await page.waitForSelector('.top:has-text("live")');
+      const { task_id: task } = await api(page, 'POST', `/processes/${name}/operate`, { op: 'start', all: true });
+      await page.locator('.list-head .button', { hasText: 'new, reload' }).click();
+      await page.waitForSelector(`.table-row a[href$="${name}"]`);
+      await api(page, 'GET', `/tasks/${encodeURIComponent(task)}?wait=30s`);
+      await page.waitForFunction(
+        href =>
+          document
+            .querySelector(`.table-row a[href$="${href}"]`)
+            ?.closest('.table-row')
+            ?.textContent.includes('failed'),
+        name,
+      );
+    });
+
+    await step('filters are in the address, and back takes them off', async () => {
+      await page.selectOption('select[aria-label=Result]', 'failed');
+      await page.waitForURL('**/ui/ops?status=failed');
+      await page.locator('.list-head .button', { hasText: 'Tasks' }).click();
+      await page.waitForURL('**/ui/ops?kind=task&status=failed');
+      await page.waitForSelector(`.table-row a[href$="${name}"]`);
+      assert.equal(await page.locator('.table-row', { hasText: 'succeeded' }).count(), 0);
+      await page.goBack();
+      await page.waitForURL('**/ui/ops?status=failed');
+    });
+
+    await step('an operation says why it failed', async () => {
+      await page
+        .locator('.table-row', { has: page.locator(`a[href$="${name}"]`) })
+        .locator('a')
+        .first()
+        .click();
+      await page.waitForURL('**/ui/ops/task/**');
+      await page.waitForSelector('.failures li');
+      await page.locator('.failures .button', { hasText: 'Show these' }).first().click();
+      await page.waitForURL('**code=**');
+      await page.locator('.table-row').first().click();
+      await page.waitForSelector('.drawer');
+      assert.match((await page.textContent('.drawer')) ?? '', /no such table/);
+    });
+  });
+});
