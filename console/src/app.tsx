@@ -19,6 +19,8 @@ const Overview = lazy(() => import('./pages/overview/page'));
 const Processes = lazy(() => import('./pages/processes/page'));
 const Process = lazy(() => import('./pages/process/page'));
 const Instance = lazy(() => import('./pages/instance/page'));
+const Businesses = lazy(() => import('./pages/businesses/page'));
+const Business = lazy(() => import('./pages/business/page'));
 const Hosts = lazy(() => import('./pages/hosts/page'));
 const Host = lazy(() => import('./pages/host/page'));
 const Operation = lazy(() => import('./pages/operation/page'));
@@ -99,6 +101,8 @@ function Pages() {
         <Route path="/processes" component={Processes} />
         <Route path="/p/:namespace/:name" component={Process} />
         <Route path="/p/:namespace/:name/:host" component={Instance} />
+        <Route path="/b" component={Businesses} />
+        <Route path="/b/:business" component={Business} />
         <Route path="/hosts" component={Hosts} />
         <Route path="/hosts/:host" component={Host} />
         <Route path="/ops/task/:id" component={Operation} kind="task" />

@@ -17,5 +17,6 @@ export interface NavPage {
 export const NAV: NavPage[] = [
   { key: 'overview', icon: 'overview', href: paths.overview, letter: 'g', owns: /^\/ui\/?$/ },
   { key: 'processes', icon: 'processes', href: paths.processes, letter: 'p', owns: /^\/ui\/(processes|p\/)/ },
+  { key: 'businesses', icon: 'businesses', href: paths.businesses, letter: 'b', owns: /^\/ui\/b(\/|$)/ },
   { key: 'hosts', icon: 'hosts', href: paths.hosts, letter: 'h', owns: /^\/ui\/hosts/ },
 ];
