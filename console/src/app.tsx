@@ -21,6 +21,8 @@ const Process = lazy(() => import('./pages/process/page'));
 const Instance = lazy(() => import('./pages/instance/page'));
 const Businesses = lazy(() => import('./pages/businesses/page'));
 const Business = lazy(() => import('./pages/business/page'));
+const Topology = lazy(() => import('./pages/topology/page'));
+const Templates = lazy(() => import('./pages/templates/page'));
 const Hosts = lazy(() => import('./pages/hosts/page'));
 const Host = lazy(() => import('./pages/host/page'));
 const Operation = lazy(() => import('./pages/operation/page'));
@@ -103,6 +105,8 @@ function Pages() {
         <Route path="/p/:namespace/:name/:host" component={Instance} />
         <Route path="/b" component={Businesses} />
         <Route path="/b/:business" component={Business} />
+        <Route path="/b/:business/topology" component={Topology} />
+        <Route path="/b/:business/templates" component={Templates} />
         <Route path="/hosts" component={Hosts} />
         <Route path="/hosts/:host" component={Host} />
         <Route path="/ops/task/:id" component={Operation} kind="task" />

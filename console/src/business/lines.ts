@@ -7,9 +7,11 @@ export interface ViewLine {
   row: ViewProcess;
   /** Null for the line of the process itself. */
   instance: Instance | null;
+  /** Its instances are shown. */
+  open: boolean;
 }
 
-export const lineKey = ({ row, instance }: ViewLine) =>
+export const lineKey = ({ row, instance }: Pick<ViewLine, 'row' | 'instance'>) =>
   instance ? `${row.id}/${instance.local_inst_id}` : String(row.id);
 
 /** Only what is loaded can be open: where it stands is known. */
@@ -67,9 +69,10 @@ export class Lines implements RowSource<ViewLine> {
     // The same line for the same row, so that it is not drawn again.
     const key = lineKey({ row, instance });
     const made = this.made.get(key);
-    if (made?.row === row) return made.line;
+    const open = part < 0 && this.open.value.includes(String(row.id));
+    if (made?.row === row && made.line.open === open) return made.line;
     if (this.made.size > 2000) this.made.clear();
-    const line = { row, instance };
+    const line = { row, instance, open };
     this.made.set(key, { row, line });
     return line;
   }

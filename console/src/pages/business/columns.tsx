@@ -50,7 +50,7 @@ export function viewColumns(onExpand: (expand: string[]) => void): Column<ViewLi
     onExpand(expand.includes(key) ? expand.filter(one => one !== key) : [...expand, key]);
   };
   return [
-    { key: 'state', title: titles.state, width: 128, rank: 0, sort: 'state', cell: line => <State {...line} /> },
+    { key: 'state', title: titles.state, width: 116, rank: 0, sort: 'state', cell: line => <State {...line} /> },
     {
       key: 'name',
       title: dims.name,
@@ -58,7 +58,7 @@ export function viewColumns(onExpand: (expand: string[]) => void): Column<ViewLi
       grow: 2,
       rank: 0,
       sort: 'name',
-      cell: ({ row, instance }) => {
+      cell: ({ row, instance, open }) => {
         if (instance)
           return (
             <a class="view-instance" href={paths.instance(instance.process, row.host)}>
@@ -74,9 +74,10 @@ export function viewColumns(onExpand: (expand: string[]) => void): Column<ViewLi
                 class="view-expand"
                 tabIndex={-1}
                 aria-label={words.instancesOf(row.name)}
+                aria-expanded={open}
                 onClick={() => toggle(row)}
               >
-                <Icon name="down" size={12} />
+                <Icon name={open ? 'down' : 'right'} size={12} />
               </button>
             ) : (
               <span class="view-expand" />
@@ -101,7 +102,7 @@ export function viewColumns(onExpand: (expand: string[]) => void): Column<ViewLi
     {
       key: 'host',
       title: titles.host,
-      width: 116,
+      width: 108,
       grow: 1,
       rank: 1,
       sort: 'ip',
