@@ -23,6 +23,7 @@ const Businesses = lazy(() => import('./pages/businesses/page'));
 const Business = lazy(() => import('./pages/business/page'));
 const Topology = lazy(() => import('./pages/topology/page'));
 const Templates = lazy(() => import('./pages/templates/page'));
+const Template = lazy(() => import('./pages/template/page'));
 const Hosts = lazy(() => import('./pages/hosts/page'));
 const Host = lazy(() => import('./pages/host/page'));
 const Operation = lazy(() => import('./pages/operation/page'));
@@ -107,6 +108,7 @@ function Pages() {
         <Route path="/b/:business" component={Business} />
         <Route path="/b/:business/topology" component={Topology} />
         <Route path="/b/:business/templates" component={Templates} />
+        <Route path="/b/:business/templates/:template" component={Template} />
         <Route path="/hosts" component={Hosts} />
         <Route path="/hosts/:host" component={Host} />
         <Route path="/ops/task/:id" component={Operation} kind="task" />

@@ -12,7 +12,6 @@ export function DiffView({ before, after, label }: { before: string; after: stri
   if (all.every(line => line.kind === 'same')) return <p class="muted">{words.same}</p>;
   return (
     // The region scrolls, so the keyboard must reach it.
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reached by the keyboard
     <section class="diff" aria-label={label} tabIndex={0}>
       {fold(all).map((line, index) =>
         typeof line === 'number' ? (
