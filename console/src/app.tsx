@@ -24,6 +24,7 @@ const Business = lazy(() => import('./pages/business/page'));
 const Topology = lazy(() => import('./pages/topology/page'));
 const Templates = lazy(() => import('./pages/templates/page'));
 const Template = lazy(() => import('./pages/template/page'));
+const Release = lazy(() => import('./pages/release/page'));
 const Hosts = lazy(() => import('./pages/hosts/page'));
 const Host = lazy(() => import('./pages/host/page'));
 const Operation = lazy(() => import('./pages/operation/page'));
@@ -109,6 +110,7 @@ function Pages() {
         <Route path="/b/:business/topology" component={Topology} />
         <Route path="/b/:business/templates" component={Templates} />
         <Route path="/b/:business/templates/:template" component={Template} />
+        <Route path="/b/:business/release" component={Release} />
         <Route path="/hosts" component={Hosts} />
         <Route path="/hosts/:host" component={Host} />
         <Route path="/ops/task/:id" component={Operation} kind="task" />

@@ -10,6 +10,9 @@ export interface JobTarget {
   /** Ids that match and are not meant. */
   except: number[];
   count: number;
+  /** Instead of the operation: `release`. */
+  action?: string;
+  options?: JobOptions;
 }
 
 const ACTIONS: Partial<Record<Operation, string>> = { kill: 'force_stop', manage: 'set_auto', unmanage: 'unset_auto' };

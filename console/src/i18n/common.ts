@@ -39,6 +39,9 @@ export const t = defineStrings({
       set_auto: 'Manage',
       unset_auto: 'Unmanage',
       query: 'Query',
+      generate: 'Generate',
+      release: 'Release',
+      diff: 'Compare',
     },
     reasons: {
       role: 'your role does not allow it',
@@ -134,6 +137,9 @@ export const t = defineStrings({
       set_auto: '托管',
       unset_auto: '取消托管',
       query: '查询',
+      generate: '生成',
+      release: '下发',
+      diff: '对比',
     },
     reasons: {
       role: '当前角色无此权限',

@@ -57,7 +57,7 @@ export default function OperateDialog({ op, target, onDone, onClose }: OperateDi
     setRefused(null);
     try {
       const accepted = await planned.run(roll ?? undefined);
-      followAccepted(op, accepted);
+      followAccepted(target.kind === 'job' ? (target.action ?? jobAction(op)) : op, accepted);
       onDone?.();
       onClose();
     } catch (failed) {
@@ -73,7 +73,7 @@ export default function OperateDialog({ op, target, onDone, onClose }: OperateDi
   const plan = planned?.plan;
   const number = plan?.count ?? targetCount(target);
   const only = onlyOne(target);
-  const word = opWord(target.kind === 'job' ? jobAction(op) : op);
+  const word = opWord(target.kind === 'job' ? (target.action ?? jobAction(op)) : op);
   const why = plan ? mustType(plan) : null;
   const forbidden = plan?.blocked.some(one => one.reason === 'role') ?? false;
   const blocked = !plan

@@ -25,12 +25,12 @@ export async function planOperation(op: Operation, target: OperateTarget): Promi
 }
 
 async function byJob(op: Operation, target: OperateTarget & { kind: 'job' }): Promise<Planned> {
-  const { plan: planned, run } = await planJob(jobAction(op), target);
+  const { plan: planned, run } = await planJob(target.action ?? jobAction(op), target);
   return {
     plan: planned,
     rolls: true,
     silent: planned.commands.length === 0,
-    run: options => run(jobOptions(options, planned.count)),
+    run: options => run({ ...jobOptions(options, planned.count), ...target.options }),
   };
 }
 
