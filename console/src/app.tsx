@@ -19,6 +19,12 @@ const Overview = lazy(() => import('./pages/overview/page'));
 const Processes = lazy(() => import('./pages/processes/page'));
 const Process = lazy(() => import('./pages/process/page'));
 const Instance = lazy(() => import('./pages/instance/page'));
+const Businesses = lazy(() => import('./pages/businesses/page'));
+const Business = lazy(() => import('./pages/business/page'));
+const Topology = lazy(() => import('./pages/topology/page'));
+const Templates = lazy(() => import('./pages/templates/page'));
+const Template = lazy(() => import('./pages/template/page'));
+const Release = lazy(() => import('./pages/release/page'));
 const Hosts = lazy(() => import('./pages/hosts/page'));
 const Host = lazy(() => import('./pages/host/page'));
 const Operations = lazy(() => import('./pages/operations/page'));
@@ -103,6 +109,12 @@ function Pages() {
         <Route path="/processes" component={Processes} />
         <Route path="/p/:namespace/:name" component={Process} />
         <Route path="/p/:namespace/:name/:host" component={Instance} />
+        <Route path="/b" component={Businesses} />
+        <Route path="/b/:business" component={Business} />
+        <Route path="/b/:business/topology" component={Topology} />
+        <Route path="/b/:business/templates" component={Templates} />
+        <Route path="/b/:business/templates/:template" component={Template} />
+        <Route path="/b/:business/release" component={Release} />
         <Route path="/hosts" component={Hosts} />
         <Route path="/hosts/:host" component={Host} />
         <Route path="/ops" component={Operations} />

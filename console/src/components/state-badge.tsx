@@ -9,6 +9,7 @@ export const STATE_LOOK: Record<string, { tone: Tone; icon: IconName }> = {
   scheduled: { tone: 'plan', icon: 'clock' },
   starting: { tone: 'info', icon: 'spinner' },
   stopped: { tone: 'idle', icon: 'ring' },
+  unregistered: { tone: 'idle', icon: 'question' },
   unknown: { tone: 'idle', icon: 'question' },
   unhealthy: { tone: 'warn', icon: 'warning' },
   backoff: { tone: 'warn', icon: 'restart' },

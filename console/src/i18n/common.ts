@@ -13,6 +13,7 @@ export const t = defineStrings({
       completed: 'completed',
       scheduled: 'scheduled',
       unknown: 'unknown',
+      unregistered: 'unregistered',
     },
     /** Of tasks, targets and jobs. */
     progress: {
@@ -121,6 +122,7 @@ export const t = defineStrings({
       completed: '已完成',
       scheduled: '已排期',
       unknown: '未知',
+      unregistered: '未注册',
     },
     progress: {
       pending: '等待中',

@@ -2,6 +2,7 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { ApiError } from '../api/errors';
 import type { OperateOptions, Operation } from '../api/types';
+import { jobAction } from '../business/jobs';
 import { Button } from '../components/button';
 import { Dialog } from '../components/dialog';
 import '../components/field.css';
@@ -56,7 +57,7 @@ export default function OperateDialog({ op, target, onDone, onClose }: OperateDi
     setRefused(null);
     try {
       const accepted = await planned.run(roll ?? undefined);
-      followAccepted(op, accepted);
+      followAccepted(target.kind === 'job' ? (target.action ?? jobAction(op)) : op, accepted);
       onDone?.();
       onClose();
     } catch (failed) {
@@ -71,7 +72,8 @@ export default function OperateDialog({ op, target, onDone, onClose }: OperateDi
 
   const plan = planned?.plan;
   const number = plan?.count ?? targetCount(target);
-  const only = target.kind === 'keys' && target.keys.length === 1 ? splitKey(target.keys[0]!) : null;
+  const only = onlyOne(target);
+  const word = opWord(target.kind === 'job' ? (target.action ?? jobAction(op)) : op);
   const why = plan ? mustType(plan) : null;
   const forbidden = plan?.blocked.some(one => one.reason === 'role') ?? false;
   const blocked = !plan
@@ -87,7 +89,7 @@ export default function OperateDialog({ op, target, onDone, onClose }: OperateDi
 
   return (
     <Dialog
-      title={only ? words.titleOne(opWord(op), only.process) : words.title(opWord(op), number, count(number))}
+      title={only ? words.titleOne(word, only.process) : words.title(word, number, count(number))}
       onClose={onClose}
       footer={
         <>
@@ -95,7 +97,7 @@ export default function OperateDialog({ op, target, onDone, onClose }: OperateDi
             {common().cancel}
           </Button>
           <Button kind={dangerous ? 'danger' : 'primary'} busy={busy} blocked={blocked} onClick={run}>
-            {only ? opWord(op) : `${opWord(op)} ${count(number)}`}
+            {only ? word : `${word} ${count(number)}`}
           </Button>
         </>
       }
@@ -116,7 +118,7 @@ export default function OperateDialog({ op, target, onDone, onClose }: OperateDi
         {!plan && !error && <Skeleton lines={5} />}
         {plan && (
           <>
-            <PlanFacts plan={plan} only={only?.host ?? null} />
+            <PlanFacts plan={plan} only={only?.host ?? null} silent={planned.silent ?? false} />
             {plan.blocked.length > 0 && (
               <div class={`note ${forbidden ? 'note-bad' : 'note-warn'}`}>
                 <p class="line">
@@ -135,7 +137,7 @@ export default function OperateDialog({ op, target, onDone, onClose }: OperateDi
               </div>
             )}
             {op === 'stop' && <p class="muted">{words.undone}</p>}
-            {op === 'kill' && <p class="note note-warn">{words.killText}</p>}
+            {op === 'kill' && target.kind !== 'job' && <p class="note note-warn">{words.killText}</p>}
             {planned.rolls && canRoll(op) && plan.count > 1 && (
               <Roll options={roll} count={plan.count} onChange={setRoll} />
             )}
@@ -148,7 +150,12 @@ export default function OperateDialog({ op, target, onDone, onClose }: OperateDi
   );
 }
 
-function PlanFacts({ plan, only }: { plan: Planned['plan']; only: string | null }) {
+function onlyOne(target: OperateTarget): { process: string; host: string | null } | null {
+  if (target.kind === 'job') return target.name ? { process: target.name, host: null } : null;
+  return target.kind === 'keys' && target.keys.length === 1 ? splitKey(target.keys[0]!) : null;
+}
+
+function PlanFacts({ plan, only, silent }: { plan: Planned['plan']; only: string | null; silent: boolean }) {
   const words = t();
   const list = (values: { value: string; count: number }[], word: (value: string) => string = value => value) =>
     values
@@ -177,21 +184,25 @@ function PlanFacts({ plan, only }: { plan: Planned['plan']; only: string | null 
           <dd>{list(plan.environments, envWord)}</dd>
         </>
       )}
-      <dt>{words.commands}</dt>
-      <dd>
-        {plan.commands.length === 0 ? (
-          <span class="muted">{words.noCommand}</span>
-        ) : (
-          <ul class="plan-commands">
-            {plan.commands.map(one => (
-              <li key={one.command}>
-                <code class="code-block">{one.command}</code>
-                {plan.commands.length > 1 && <span class="muted number">{count(one.count)}</span>}
-              </li>
-            ))}
-          </ul>
-        )}
-      </dd>
+      {!silent && (
+        <>
+          <dt>{words.commands}</dt>
+          <dd>
+            {plan.commands.length === 0 ? (
+              <span class="muted">{words.noCommand}</span>
+            ) : (
+              <ul class="plan-commands">
+                {plan.commands.map(one => (
+                  <li key={one.command}>
+                    <code class="code-block">{one.command}</code>
+                    {plan.commands.length > 1 && <span class="muted number">{count(one.count)}</span>}
+                  </li>
+                ))}
+              </ul>
+            )}
+          </dd>
+        </>
+      )}
     </dl>
   );
 }

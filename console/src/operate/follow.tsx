@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals';
 import { task } from '../api/calls';
 import { get } from '../api/client';
-import type { Accepted, JobRow, Operation } from '../api/types';
+import type { Accepted, JobRow } from '../api/types';
 import { Bar } from '../components/state-bar';
 import { toast } from '../components/toast';
 import { opWord } from '../i18n/common';
@@ -18,7 +18,7 @@ interface Progress {
   ended: boolean;
 }
 
-export function followAccepted(op: Operation, accepted: Accepted) {
+export function followAccepted(op: string, accepted: Accepted) {
   const progress = signal<Progress>({ total: accepted.targets, ok: 0, failed: 0, ended: false });
   const href = accepted.job_id !== undefined ? paths.job(accepted.job_id) : paths.task(accepted.task_id ?? '');
   const show = () => <ProgressToast op={op} href={href} progress={progress.value} />;
@@ -67,7 +67,7 @@ function jobProgress(job: { status: string; counts: Record<string, number> }): P
   return { total, ok: succeeded, failed, ended: job.status === 'succeeded' || job.status === 'failed' };
 }
 
-function ProgressToast({ op, href, progress }: { op: Operation; href: string; progress: Progress }) {
+function ProgressToast({ op, href, progress }: { op: string; href: string; progress: Progress }) {
   const { total, ok, failed } = progress;
   return (
     <div class="stack">

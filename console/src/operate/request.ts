@@ -2,6 +2,7 @@
 import { operate, plan } from '../api/calls';
 import { post } from '../api/client';
 import type { Accepted, OperateOptions, Operation, Plan } from '../api/types';
+import { jobAction, jobOptions, planJob } from '../business/jobs';
 import { byProcess, crossFilter, mergePlans, type OperateTarget, splitKey } from './target';
 
 export interface Planned {
@@ -10,14 +11,27 @@ export interface Planned {
   run: (options: OperateOptions | undefined) => Promise<Accepted>;
   /** Whether it can be rolled out in batches. */
   rolls: boolean;
+  /** Which commands it runs is not known. */
+  silent?: boolean;
 }
 
 export async function planOperation(op: Operation, target: OperateTarget): Promise<Planned> {
+  if (target.kind === 'job') return byJob(op, target);
   if (target.kind === 'query') return byFilter(op, target.filter, target.except);
   const filter = crossFilter(target.keys);
   const planned = await byFilter(op, filter, []);
   if (planned.plan.count === target.keys.length) return planned;
   return byRows(op, target.keys);
+}
+
+async function byJob(op: Operation, target: OperateTarget & { kind: 'job' }): Promise<Planned> {
+  const { plan: planned, run } = await planJob(target.action ?? jobAction(op), target);
+  return {
+    plan: planned,
+    rolls: true,
+    silent: planned.commands.length === 0,
+    run: options => run({ ...jobOptions(options, planned.count), ...target.options }),
+  };
 }
 
 async function byFilter(op: Operation, filter: ReturnType<typeof crossFilter>, except: string[]): Promise<Planned> {

@@ -1,8 +1,10 @@
 /** What an operation is aimed at, and how that is said to the API. Pure. */
 import type { Operation, Plan, ProcessFilter } from '../api/types';
+import type { JobTarget } from '../business/jobs';
 
-/** All that match a filter minus exceptions, or rows by key (`ns/name@host`). */
+/** All that match a filter minus exceptions, rows by key (`ns/name@host`), or processes of a business, by a job. */
 export type OperateTarget =
+  | ({ kind: 'job'; name?: string } & JobTarget)
   | { kind: 'query'; filter: ProcessFilter; except: string[]; count: number }
   | { kind: 'keys'; keys: string[] };
 

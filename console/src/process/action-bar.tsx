@@ -28,11 +28,35 @@ export function targetOf(selection: Selection, filter: ProcessFilter): OperateTa
 }
 
 export function ActionBar({ selection, onSelect, rows, filter }: ActionBarProps) {
+  return (
+    <SelectionBar
+      selection={selection}
+      onSelect={onSelect}
+      rows={rows}
+      blocked={blockedReason}
+      ask={op => askOperation(op, targetOf(selection, filter))}
+    />
+  );
+}
+
+interface SelectionBarProps<T> {
+  selection: Selection;
+  onSelect: (selection: Selection) => void;
+  rows: Rows<T>;
+  /** Why an operation cannot be asked for of one row. */
+  blocked: (row: T, op: Operation) => string | null;
+  ask: (op: Operation) => void;
+  word?: (op: Operation) => string;
+  more?: { label: string; href: string }[];
+}
+
+export function SelectionBar<T>(props: SelectionBarProps<T>) {
+  const { selection, onSelect, rows, word = opWord } = props;
   const number = selectedCount(selection);
   const words = common();
   const total = rows.count.value ?? 0;
   const ask = (op: Operation) => {
-    if (number > 0 && !blocked(op)) askOperation(op, targetOf(selection, filter));
+    if (number > 0 && !blocked(op)) props.ask(op);
   };
 
   /** The reason that all selected rows share, as far as they are loaded. A selection by query is checked by the dry run. */
@@ -43,7 +67,7 @@ export function ActionBar({ selection, onSelect, rows, filter }: ActionBarProps)
     for (const key of selection.keys) {
       const index = rows.indexOf(key);
       const row = index === undefined ? undefined : rows.row(index);
-      const reason = row && blockedReason(row, op);
+      const reason = row && props.blocked(row, op);
       if (!reason || (shared !== null && shared !== reason)) return null;
       shared = reason;
     }
@@ -51,9 +75,9 @@ export function ActionBar({ selection, onSelect, rows, filter }: ActionBarProps)
   };
 
   useKeys(t().selection, {
-    s: { label: opWord('start'), run: () => ask('start') },
-    'Shift+s': { label: opWord('stop'), run: () => ask('stop') },
-    r: { label: opWord('restart'), run: () => ask('restart') },
+    s: { label: word('start'), run: () => ask('start') },
+    'Shift+s': { label: word('stop'), run: () => ask('stop') },
+    r: { label: word('restart'), run: () => ask('restart') },
     '.': { label: t().actions, run: () => document.querySelector<HTMLElement>('.action-bar .button')?.focus() },
   });
 
@@ -74,18 +98,21 @@ export function ActionBar({ selection, onSelect, rows, filter }: ActionBarProps)
       <span class="grow" />
       {OPERATIONS.filter(one => one.main).map(({ op, icon }) => (
         <Button key={op} icon={icon} blocked={blocked(op)} onClick={() => ask(op)}>
-          {opWord(op)}
+          {word(op)}
         </Button>
       ))}
       <Menu
         class="menu-up"
         side="right"
-        items={OPERATIONS.filter(one => !one.main).map(({ op, icon }) => ({
-          label: opWord(op),
-          icon,
-          blocked: blocked(op),
-          onSelect: () => ask(op),
-        }))}
+        items={[
+          ...OPERATIONS.filter(one => !one.main).map(({ op, icon }) => ({
+            label: word(op),
+            icon,
+            blocked: blocked(op),
+            onSelect: () => ask(op),
+          })),
+          ...(props.more ?? []),
+        ]}
       >
         {words.more}
       </Menu>

@@ -17,6 +17,7 @@ export interface NavPage {
 export const NAV: NavPage[] = [
   { key: 'overview', icon: 'overview', href: paths.overview, letter: 'g', owns: /^\/ui\/?$/ },
   { key: 'processes', icon: 'processes', href: paths.processes, letter: 'p', owns: /^\/ui\/(processes|p\/)/ },
+  { key: 'businesses', icon: 'businesses', href: paths.businesses, letter: 'b', owns: /^\/ui\/b(\/|$)/ },
   { key: 'hosts', icon: 'hosts', href: paths.hosts, letter: 'h', owns: /^\/ui\/hosts/ },
   { key: 'operations', icon: 'operations', href: paths.ops, letter: 'o', owns: /^\/ui\/ops/ },
   { key: 'events', icon: 'events', href: paths.events, letter: 'e', owns: /^\/ui\/events/ },

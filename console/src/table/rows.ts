@@ -17,6 +17,12 @@ export interface RowPage<T> {
 
 export type LoadRows<T> = (start: number, limit: number, signal: AbortSignal) => Promise<RowPage<T>>;
 
+/** What a table needs of its rows. */
+export type RowSource<T> = Pick<
+  Rows<T>,
+  'count' | 'version' | 'error' | 'loading' | 'row' | 'keys' | 'keyOf' | 'show' | 'reload'
+>;
+
 export class Rows<T> {
   /** How many match; null until the first answer. */
   readonly count = signal<number | null>(null);

@@ -8,7 +8,7 @@ import { Icon } from '../components/icon';
 import { ErrorBox } from '../components/states';
 import { t } from '../i18n/common';
 import { useKeys } from '../keys/keys';
-import type { Rows } from './rows';
+import type { RowSource } from './rows';
 import {
   clampOffset,
   type Geometry,
@@ -41,7 +41,7 @@ export interface Column<T> {
 }
 
 interface TableProps<T> {
-  rows: Rows<T>;
+  rows: RowSource<T>;
   columns: Column<T>[];
   /** Keys of columns that the user chose; empty for the default ones. */
   chosen?: string[];
@@ -55,6 +55,12 @@ interface TableProps<T> {
   onOpen?: (row: T) => void;
   /** The row whose drawer is open. */
   opened?: string;
+  /** Rows below another one, which are not selected by themselves. */
+  isPart?: (row: T) => boolean;
+  /** Right and left on a row show and hide what is below it. */
+  onExpand?: (row: T, open: boolean) => void;
+  /** How many match, where more rows are shown than do. */
+  total?: number | undefined;
   /** Rows that no longer match the filter. */
   isGone?: (row: T) => boolean;
   empty: ComponentChildren;
@@ -154,7 +160,8 @@ export function Table<T>(props: TableProps<T>) {
 
   const select = (index: number, range: boolean) => {
     const key = keyAt(index);
-    if (!selection || !onSelect || key === undefined) return;
+    const row = rows.row(index);
+    if (!selection || !onSelect || key === undefined || row === undefined || props.isPart?.(row)) return;
     if (range && anchor >= 0) {
       const anchorKey = keyAt(anchor);
       const on = anchorKey === undefined || isSelected(selection, anchorKey);
@@ -192,7 +199,7 @@ export function Table<T>(props: TableProps<T>) {
       ? {
           x: { label: words().select, run: () => active >= 0 && select(active, false) },
           'Shift+x': { label: words().range, run: () => active >= 0 && select(active, true) },
-          a: { label: words().all, run: () => onSelect(everything(count)) },
+          a: { label: words().all, run: () => onSelect(everything(props.total ?? count)) },
           Escape: { label: t().table.unselect, run: () => onSelect(NOTHING), hidden: true },
         }
       : {}),
@@ -214,7 +221,10 @@ export function Table<T>(props: TableProps<T>) {
     if (to !== undefined) move(to);
     else if (event.key === ' ' && active >= 0) select(active, event.shiftKey);
     else if (event.key === 'Enter' && active >= 0) open(active);
-    else return;
+    else if ((event.key === 'ArrowRight' || event.key === 'ArrowLeft') && props.onExpand && active >= 0) {
+      const row = rows.row(active);
+      if (row !== undefined) props.onExpand(row, event.key === 'ArrowRight');
+    } else return;
     event.preventDefault();
     event.stopPropagation();
   };
@@ -242,6 +252,7 @@ export function Table<T>(props: TableProps<T>) {
         selected={Boolean(selection && key !== undefined && isSelected(selection, key))}
         active={index === active}
         opened={key !== undefined && key === props.opened}
+        part={Boolean(row !== undefined && props.isPart?.(row))}
         gone={Boolean(row !== undefined && props.isGone?.(row))}
         name={row === undefined ? '' : props.rowName(row)}
         {...handlers}
@@ -325,7 +336,7 @@ export function Table<T>(props: TableProps<T>) {
 }
 
 /** The page of 200 that the first visible row is on. */
-function loadedKeys<T>(rows: Rows<T>, first: number): string[] {
+function loadedKeys<T>(rows: RowSource<T>, first: number): string[] {
   const start = Math.floor(first / 200) * 200;
   return rows.keys(start, start + 200);
 }
@@ -392,13 +403,14 @@ interface TableRowProps<T> {
   selected: boolean;
   active: boolean;
   opened: boolean;
+  part: boolean;
   gone: boolean;
   name: string;
   onSelect: (index: number, range: boolean) => void;
   onClick: (index: number) => void;
 }
 
-const COMPARED = ['id', 'row', 'columns', 'template', 'selected', 'active', 'opened', 'gone'] as const;
+const COMPARED = ['id', 'row', 'columns', 'template', 'selected', 'active', 'opened', 'part', 'gone'] as const;
 
 /** A class, because most rows stay the same while others change ten times a second. */
 class TableRow<T> extends Component<TableRowProps<T>> {
@@ -416,6 +428,7 @@ class TableRow<T> extends Component<TableRowProps<T>> {
     selected,
     active,
     opened,
+    part,
     gone,
     name,
     onSelect,
@@ -427,6 +440,7 @@ class TableRow<T> extends Component<TableRowProps<T>> {
       active && 'is-active',
       opened && 'is-opened',
       gone && 'is-gone',
+      part && 'is-part',
     ]
       .filter(Boolean)
       .join(' ');
@@ -447,7 +461,7 @@ class TableRow<T> extends Component<TableRowProps<T>> {
       >
         {selectable && (
           <span class="cell cell-box" role="gridcell">
-            {row !== undefined && (
+            {row !== undefined && !part && (
               <input
                 type="checkbox"
                 tabIndex={-1}

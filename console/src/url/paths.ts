@@ -24,6 +24,9 @@ export const paths = {
     withQuery(`${BASE}/p/${process.split('/').map(segment).join('/')}/${segment(host)}`, query),
   businesses: () => `${BASE}/b`,
   business: (id: number, query?: Query) => withQuery(`${BASE}/b/${id}`, query),
+  businessView: (id: number, view: 'templates' | 'release' | 'topology', query?: Query) =>
+    withQuery(`${BASE}/b/${id}/${view}`, query),
+  template: (business: number, id: number, query?: Query) => withQuery(`${BASE}/b/${business}/templates/${id}`, query),
   hosts: (query?: Query) => withQuery(`${BASE}/hosts`, query),
   host: (host: string, query?: Query) => withQuery(`${BASE}/hosts/${segment(host)}`, query),
   ops: (query?: Query) => withQuery(`${BASE}/ops`, query),

@@ -184,15 +184,6 @@ export function readToken(text: string): { dimension: Dimension; value: string }
   return dimension ? { dimension, value: text.slice(colon + 1).trim() } : null;
 }
 
-const ADDRESS = /^(?:\d+:)?(?:\d{1,3}(?:\.\d{1,3}){3}|\[?[0-9a-f]*:[0-9a-f:]+\]?)$/i;
-
-/** Addresses out of a pasted list of any form; null when it is something else. */
-export function readAddresses(pasted: string): string[] | null {
-  const parts = pasted.split(/[\s,;|，；、]+/).filter(Boolean);
-  if (parts.length === 0 || !parts.every(part => ADDRESS.test(part))) return null;
-  return [...new Set(parts)];
-}
-
 /** Whether a row that changed still matches, as far as a live change can tell. */
 export function stillMatches(row: Process, state: ListState): boolean {
   if (state.state.length > 0 && !state.state.includes(row.state)) return false;

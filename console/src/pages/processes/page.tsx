@@ -1,36 +1,33 @@
 /** All processes: find any subset, look at one without leaving the list, act on what is selected. */
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import { facets as loadFacets } from '../../api/calls';
-import type { Process } from '../../api/types';
 import { useData } from '../../api/use-data';
 import { Button } from '../../components/button';
 import { CopyButton } from '../../components/copy-button';
 import { Empty } from '../../components/states';
+import { FacetPanel } from '../../filter/facet-panel';
+import { FilterLine } from '../../filter/filter-line';
+import '../../filter/list.css';
+import { useMoved } from '../../filter/use-moved';
 import { t as common } from '../../i18n/common';
 import { count } from '../../i18n/format';
 import { language } from '../../i18n/i18n';
 import { useKeys } from '../../keys/keys';
-import { useLive } from '../../live/live';
 import { isProcessKey, processKey } from '../../operate/target';
 import { ActionBar } from '../../process/action-bar';
 import { processColumns } from '../../process/columns';
 import { useProcessRows } from '../../process/use-rows';
 import { useTitle } from '../../shell/title';
 import { ColumnsMenu } from '../../table/columns-menu';
-import type { Rows } from '../../table/rows';
 import { NOTHING, type Selection } from '../../table/selection';
 import { Table } from '../../table/table';
 import { useUrlState } from '../../url/state';
-import { FacetPanel, SHOWN } from './facet-panel';
 import { chipsOf, FACETS, listState, NO_FILTER, stillMatches, toFilter } from './filter';
-import { FilterLine, valueWord } from './filter-line';
 import { ProcessDrawer } from './process-drawer';
-import './processes.css';
+import { SHOWN, SPEC } from './spec';
 import { t } from './strings';
 
 const FACET_NAMES = [...new Set([...SHOWN, 'name' as const].map(one => FACETS[one]!))];
-/** Facets follow live changes at most this often. */
-const FACETS_EVERY_MS = 5000;
 
 export default function ProcessesPage() {
   const [state, set] = useUrlState(listState);
@@ -52,7 +49,7 @@ export default function ProcessesPage() {
   const total = table.count.value;
   const chips = chipsOf(state);
   const filtered = chips
-    .map(chip => `${words.dims[chip.dimension]} ${valueWord(chip.dimension, chip.value)}`)
+    .map(chip => `${words.dims[chip.dimension]} ${SPEC.word(chip.dimension, chip.value)}`)
     .join(', ');
 
   return (
@@ -83,10 +80,18 @@ export default function ProcessesPage() {
         <CopyButton text={location.href} label={words.copyLink} />
         <ColumnsMenu columns={columns} chosen={state.cols} onChoose={cols => set({ cols })} />
       </div>
-      <FilterLine state={state} set={set} facets={facetData.data} />
+      <FilterLine
+        spec={SPEC}
+        state={state}
+        set={set}
+        facets={facetData.data}
+        list={words.title}
+        label={words.filterLabel}
+        hint={words.filterHint}
+      />
       <div class="processes-body">
         <aside class={`processes-facets ${panel ? 'is-open' : ''}`} aria-label={words.facets} tabIndex={-1}>
-          <FacetPanel data={facetData} state={state} set={set} />
+          <FacetPanel data={facetData} spec={SPEC} shown={SHOWN} state={state} set={set} />
         </aside>
         <div class="processes-list">
           <Table
@@ -122,20 +127,6 @@ export default function ProcessesPage() {
       </div>
     </div>
   );
-}
-
-/** How many more or fewer match than the table shows: rows do not come and go by themselves. */
-function useMoved(now: number | null, table: Rows<Process>, refresh: () => void): number {
-  const timer = useRef<ReturnType<typeof setTimeout>>();
-  useLive({ kinds: ['summary', 'registration'] }, () => {
-    timer.current ??= setTimeout(() => {
-      timer.current = undefined;
-      refresh();
-    }, FACETS_EVERY_MS);
-  });
-  useEffect(() => () => clearTimeout(timer.current), []);
-  const before = table.count.value;
-  return now === null || before === null || table.loading.value ? 0 : Math.abs(now - before);
 }
 
 function FirstProcess() {
