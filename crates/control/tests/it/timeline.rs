@@ -52,7 +52,7 @@ async fn a_request_for_many_hosts_is_one_entry_that_each_of_them_shows() {
     assert_eq!(all.len(), 3, "{all:?}");
     assert_eq!((all[0].code.as_str(), all[0].host), ("stop", None));
     assert_eq!(all[0].params["hosts"], "2");
-    assert_eq!(all[0].text, "stop was requested on 2 hosts");
+    assert_eq!(all[0].text, "stop was requested on 2 hosts by system");
     for (host, wanted) in [
         ("10.0.0.1", vec!["updated", "registered"]),
         ("10.0.0.2", vec!["stop", "registered"]),
