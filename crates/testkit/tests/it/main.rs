@@ -6,6 +6,7 @@ mod agents;
 mod cluster;
 mod command_line;
 mod config_files;
+mod console;
 mod container;
 mod crash_agent;
 mod crash_server;
