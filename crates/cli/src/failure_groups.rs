@@ -92,7 +92,7 @@ mod tests {
         let text = table(&[group]).render(None, false);
         assert!(
             text.ends_with(
-                " 1,200   117  agent on … is not connected  0:10.0.0.1, 0:10.0.0.2, …\n"
+                "1,200   117  agent on … is not connected  0:10.0.0.1, 0:10.0.0.2, …\n"
             ),
             "{text}"
         );
