@@ -91,9 +91,7 @@ mod tests {
         };
         let text = table(&[group]).render(None, false);
         assert!(
-            text.ends_with(
-                " 1,200   117  agent on … is not connected  0:10.0.0.1, 0:10.0.0.2, …\n"
-            ),
+            text.ends_with("1,200   117  agent on … is not connected  0:10.0.0.1, 0:10.0.0.2, …\n"),
             "{text}"
         );
     }
