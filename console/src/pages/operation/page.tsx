@@ -319,9 +319,14 @@ function Head({ source, operation, mayRetry, reload }: HeadProps) {
               {count(ignored)} {words.ignored}
             </span>
           )}
-          {running + pending > 0 && (
+          {running > 0 && (
             <span class="tone-info">
-              {count(running + pending)} {words.running}
+              {count(running)} {words.running}
+            </span>
+          )}
+          {pending > 0 && (
+            <span class="muted">
+              {count(pending)} {words.pending}
             </span>
           )}
           {rate !== null && <span class="muted">{words.rate(decimal(rate))}</span>}
