@@ -176,6 +176,7 @@ export function LogView({ process, host }: { process: string; host: string }) {
       {error && <ErrorBox error={error} retry={() => setAttempt(attempt + 1)} />}
       <pre
         class={`log-lines ${wrap ? '' : 'log-nowrap'}`}
+        role="region"
         ref={scroller}
         tabIndex={0}
         aria-label={words.label}

@@ -77,7 +77,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
         >
           <Icon name="search" size={14} />
           <span class="ellipsis">{words.findAnything}</span>
-          <kbd>Ctrl K</kbd>
+          <kbd data-keys="Ctrl K" />
         </button>
         <LiveMark />
         <UserMenu />

@@ -11,13 +11,11 @@ import { t } from './strings';
 
 /** The id is not the token. */
 interface Login {
-  id: string | number;
-  created_at?: number;
-  expires_at?: number;
-  from?: string;
+  id: string;
+  created_at: number;
+  expires_at: number;
   /** The one that asks. */
-  this?: boolean;
-  current?: boolean;
+  current: boolean;
 }
 
 export function Logins() {
@@ -27,9 +25,9 @@ export function Logins() {
   // A server without own logins: there is nothing to show.
   if (answer.error instanceof ApiError && answer.error.status === 404) return null;
   const end = async (login: Login) => {
-    setBusy(String(login.id));
+    setBusy(login.id);
     try {
-      await call('DELETE', `/me/logins/${segment(String(login.id))}`);
+      await call('DELETE', `/me/logins/${segment(login.id)}`);
       answer.reload();
     } catch (error) {
       toast(() => `${words.refused}: ${errorText(error as Error)}`, 'bad');
@@ -46,29 +44,17 @@ export function Logins() {
             <ul class="me-logins">
               {logins.length === 0 && <li class="muted">{words.noLogins}</li>}
               {logins.map(login => {
-                const own = login.this || login.current;
                 return (
                   <li key={login.id} class="line">
-                    <span class="grow">
-                      {login.from || login.id}
-                      {own && <span class="chip">{words.thisLogin}</span>}
+                    <span class="grow line">
+                      <code>{login.id}</code>
+                      {login.current && <span class="chip">{words.thisLogin}</span>}
                       <span class="muted">
-                        {login.created_at ? (
-                          <>
-                            {' '}
-                            {words.began} <Ago at={login.created_at} />
-                          </>
-                        ) : null}
-                        {login.expires_at ? (
-                          <>
-                            {' · '}
-                            {words.ends} <Time at={login.expires_at} />
-                          </>
-                        ) : null}
+                        {words.began} <Ago at={login.created_at} /> · {words.ends} <Time at={login.expires_at} />
                       </span>
                     </span>
-                    {!own && (
-                      <Button size="small" busy={busy === String(login.id)} onClick={() => end(login)}>
+                    {!login.current && (
+                      <Button size="small" busy={busy === login.id} onClick={() => end(login)}>
                         {words.end}
                       </Button>
                     )}

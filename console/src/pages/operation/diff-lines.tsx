@@ -21,7 +21,7 @@ export function DiffLines({ text }: { text: string }) {
         <span class="diff-old">− {words.diffLegend.old}</span>
         <span class="diff-new">+ {words.diffLegend.now}</span>
       </p>
-      <pre class="code-block diff" tabIndex={0} aria-label={words.diff}>
+      <pre class="code-block diff" role="region" tabIndex={0} aria-label={words.diff}>
         {text
           .trimEnd()
           .split('\n')

@@ -82,10 +82,13 @@ export default function OperationPage({ kind }: { kind: 'task' | 'job' }) {
 type Chip = [string, string, number];
 
 /** Why this user may not act on it. A task does not say its namespaces, so the server decides there. */
-const roleMissing = (operation: Operation) =>
-  (operation.business === null ? may('operator') : may('operator', { business: operation.business }))
-    ? null
-    : reasonWord('role');
+function roleMissing({ business, namespaces }: Operation): string | null {
+  const allowed =
+    business !== null
+      ? may('operator', { business })
+      : may('operator') && namespaces.every(namespace => may('operator', { namespace }));
+  return allowed ? null : reasonWord('role');
+}
 
 interface ShownProps {
   source: Source;

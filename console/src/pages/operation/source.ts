@@ -29,8 +29,9 @@ export interface Operation {
   endedAt: number;
   /** Null where it cannot be paused. */
   pausedBy: string | null;
-  /** Of a job, if it has one. */
+  /** Of a job: its business, or the namespaces of its processes. */
   business: number | null;
+  namespaces: string[];
   cancelledBy: string;
   batch: { number: number; of: number } | null;
 }
@@ -175,6 +176,7 @@ function readTask(task: TaskDetail & { results?: Target[] }): Operation {
     endedAt: 0,
     pausedBy: null,
     business: null,
+    namespaces: [],
     cancelledBy: '',
     batch: null,
   };
@@ -204,6 +206,7 @@ type JobDetail = JobRow & {
   count: number;
   tasks: JobTask[];
   paused_by?: string;
+  namespaces?: string[];
   batch?: { number: number; of: number } | null;
 };
 
@@ -256,6 +259,7 @@ function readJob(job: JobDetail): Operation {
     endedAt: job.ended_at,
     pausedBy: job.paused_by ?? null,
     business: job.business || null,
+    namespaces: job.namespaces ?? [],
     cancelledBy: job.cancelled_by,
     batch: job.batch ?? null,
   };

@@ -34,7 +34,7 @@ export function operationColumns(businessName: (id: number) => string): Column<O
           row.business ? (
             businessName(row.business)
           ) : (
-            ''
+            row.namespaces.join(', ')
           )
         ) : (
           <>

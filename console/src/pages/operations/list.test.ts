@@ -15,6 +15,7 @@ const row: OperationRow = {
   user: 'ada',
   at: 1,
   business: null,
+  namespaces: [],
   process: 'shop/web',
   others: 0,
 };

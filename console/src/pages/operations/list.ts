@@ -20,8 +20,9 @@ export interface OperationRow {
   ignored: number;
   user: string;
   at: number;
-  /** Jobs: their business. */
+  /** Jobs: their business, or the namespaces of their processes. */
   business: number | null;
+  namespaces: string[];
   /** Tasks: the first process, and how many others there are. */
   process: string;
   others: number;
@@ -35,6 +36,24 @@ export interface OperationFilter {
   user: string;
   since: string;
 }
+
+/** A job over plain processes has namespaces in place of a business. */
+type AnyJob = Omit<JobRow, 'business'> & { business: number | null; namespaces?: string[]; paused_by?: string };
+
+/** What tasks do, and what jobs do: the server refuses to look for anything else. */
+export const TASK_ACTIONS = ['start', 'stop', 'restart', 'reload', 'kill', 'manage', 'unmanage', 'query'];
+export const JOB_ACTIONS = [
+  'start',
+  'stop',
+  'restart',
+  'reload',
+  'force_stop',
+  'set_auto',
+  'unset_auto',
+  'generate',
+  'release',
+  'diff',
+];
 
 const goesOn = (state: string) => state === 'running' || state === 'pending' || state === 'paused';
 
@@ -54,11 +73,12 @@ export const readTask = (task: TaskRow): OperationRow => ({
   user: task.user || task.app,
   at: task.created_at,
   business: null,
+  namespaces: [],
   process: task.process,
   others: Math.max(0, task.processes - 1),
 });
 
-export const readJob = (job: JobRow & { paused_by?: string }): OperationRow => ({
+export const readJob = (job: AnyJob): OperationRow => ({
   key: `job ${job.id}`,
   kind: 'job',
   id: String(job.id),
@@ -70,7 +90,8 @@ export const readJob = (job: JobRow & { paused_by?: string }): OperationRow => (
   ignored: job.counts.ignored,
   user: job.user || job.app,
   at: job.created_at,
-  business: job.business,
+  business: job.business ?? null,
+  namespaces: job.namespaces ?? [],
   process: '',
   others: 0,
 });
@@ -126,8 +147,9 @@ type Ask = (query: {
 const PAGE = 200;
 
 export function loadOperations(filter: OperationFilter): LoadRows<OperationRow> {
-  const wantsTasks = filter.kind !== 'job' && !filter.business;
-  const wantsJobs = filter.kind !== 'task';
+  const knows = (actions: string[]) => filter.action === '' || actions.includes(filter.action);
+  const wantsTasks = filter.kind !== 'job' && !filter.business && knows(TASK_ACTIONS);
+  const wantsJobs = filter.kind !== 'task' && knows(JOB_ACTIONS);
   const since = momentOf(filter.since, Date.now()) ?? 0;
   const feed = (wanted: boolean): Feed => ({ rows: [], before: null, done: !wanted || filter.status === 'running' });
 
@@ -143,7 +165,7 @@ export function loadOperations(filter: OperationFilter): LoadRows<OperationRow> 
       };
       const askJobs: Ask = async ({ before, state }) => {
         const query = { before, status: state ?? filter.status, user, action, since: from, limit: PAGE };
-        const page = await get<{ jobs: JobRow[]; next?: number | null }>(
+        const page = await get<{ jobs: AnyJob[]; next?: number | null }>(
           '/jobs',
           { ...query, business: filter.business },
           signal,

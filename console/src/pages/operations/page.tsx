@@ -20,7 +20,14 @@ import { useRows } from '../../table/use-rows';
 import { codec, text } from '../../url/codec';
 import { useUrlState } from '../../url/state';
 import { nameOf, operationColumns, pathOf } from './columns';
-import { applyChange, loadOperations, type OperationFilter, type OperationRow } from './list';
+import {
+  applyChange,
+  JOB_ACTIONS,
+  loadOperations,
+  type OperationFilter,
+  type OperationRow,
+  TASK_ACTIONS,
+} from './list';
 import { t } from './strings';
 
 const operationsState = codec<OperationFilter>({
@@ -33,20 +40,6 @@ const operationsState = codec<OperationFilter>({
 });
 
 const NO_FILTER: OperationFilter = { kind: '', business: '', action: '', status: '', user: '', since: '' };
-
-const ACTIONS = ['start', 'stop', 'restart', 'reload', 'kill', 'manage', 'unmanage', 'query'];
-const JOB_ACTIONS = [
-  'start',
-  'stop',
-  'restart',
-  'reload',
-  'force_stop',
-  'set_auto',
-  'unset_auto',
-  'generate',
-  'release',
-  'diff',
-];
 
 export default function OperationsPage() {
   const [state, set] = useUrlState(operationsState);
@@ -84,8 +77,8 @@ export default function OperationsPage() {
   const filtered = Object.values(state).some(value => value !== '');
   const clear = () => set(NO_FILTER, 'push');
   // `manage` of tasks is `set_auto` of jobs: in the list of both one word would stand twice.
-  const both = [...ACTIONS, ...JOB_ACTIONS.filter(action => !action.endsWith('set_auto'))];
-  const actions = state.kind === 'job' ? JOB_ACTIONS : state.kind === 'task' ? ACTIONS : both;
+  const both = [...TASK_ACTIONS, ...JOB_ACTIONS.filter(action => !action.endsWith('set_auto'))];
+  const actions = state.kind === 'job' ? JOB_ACTIONS : state.kind === 'task' ? TASK_ACTIONS : both;
 
   return (
     <div class="list-page">
