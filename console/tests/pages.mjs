@@ -1,7 +1,8 @@
 // Each page in both languages and themes, at 1280 and 390 px: axe finds nothing, nothing is too wide, the browser reports no error.
+import { BUSINESS, makeBusiness } from './business-data.mjs';
 import { axeClean, fitsWidth, flow, go, logIn, openPage, step } from './harness.mjs';
 
-/** Address, and what is there once it is loaded. `{process}`, `{host}` and `{task}` are those of the first row. */
+/** Address, and what is there once it is loaded. `{process}`, `{host}` and `{task}` are those of the first row. MUSTER_PAGES tries some. */
 const PAGES = [
   ['overview', '/ui/', 'h1'],
   ['processes', '/ui/processes', '.table-row'],
@@ -13,6 +14,17 @@ const PAGES = [
   ['hosts', '/ui/hosts', '.table-row'],
   ['one host', '/ui/hosts/{host}', '.table-row'],
   ['one host, wanted and held', '/ui/hosts/{host}?tab=diff', '.tabs'],
+  ['businesses', '/ui/b', '.business-row'],
+  ['process view', '/ui/b/{business}?expand={login}', '.table-row.is-part'],
+  ['process view, expression and drawer', '/ui/b/{business}?expr=zone-*.login&open={login}', '.drawer .facts'],
+  ['topology', '/ui/b/{business}/topology', '.topology-text'],
+  ['templates', '/ui/b/{business}/templates', '.plain-table'],
+  ['one template', '/ui/b/{business}/templates/{template}', '.editor-text'],
+  ['one template, versions', '/ui/b/{business}/templates/{template}?tab=versions', '.plain-table'],
+  ['one template, bindings', '/ui/b/{business}/templates/{template}?tab=bindings', '.template-bindings'],
+  ['one template, files', '/ui/b/{business}/templates/{template}?tab=files', '.placeholder, .file-list'],
+  ['release', '/ui/b/{business}/release', '.release-templates'],
+  ['release, roll out', '/ui/b/{business}/release?step=roll', '.steps'],
   ['an operation', '/ui/ops/task/{task}', '.operation-progress'],
   ['nothing there', '/ui/nonsense', '.placeholder'],
 ];
@@ -34,7 +46,9 @@ await flow(async browser => {
       const task = (await get('/tasks?limit=1')).tasks[0];
       return { process: `${row.namespace}/${row.name}`, host: row.host, task: task?.id };
     });
+    Object.assign(first, await makeBusiness(page), { business: BUSINESS });
     for (const [name, address, ready] of PAGES) {
+      if (process.env.MUSTER_PAGES && !address.includes(process.env.MUSTER_PAGES)) continue;
       const path = address.replace(/\{(\w+)\}/g, (_, key) => first[key] ?? '');
       if (address.includes('{task}') && !first.task) continue;
       await step(`${name} (${view.language}, ${view.theme}, ${view.width})`, async () => {

@@ -78,7 +78,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
         >
           <Icon name="search" size={14} />
           <span class="ellipsis">{words.findAnything}</span>
-          <kbd>Ctrl K</kbd>
+          <kbd aria-hidden="true">Ctrl K</kbd>
         </button>
         <LiveMark />
         <UserMenu />
