@@ -71,14 +71,14 @@ export function Shell({ children }: { children: ComponentChildren }) {
         <button
           type="button"
           class="find"
-          aria-label={words.findAnything}
+          aria-label={`${words.findAnything} Ctrl K`}
           onClick={() => {
             paletteOpen.value = true;
           }}
         >
           <Icon name="search" size={14} />
           <span class="ellipsis">{words.findAnything}</span>
-          <kbd aria-hidden="true">Ctrl K</kbd>
+          <kbd>Ctrl K</kbd>
         </button>
         <LiveMark />
         <UserMenu />
