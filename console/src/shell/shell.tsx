@@ -71,7 +71,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
         <button
           type="button"
           class="find"
-          aria-label={`${words.findAnything} Ctrl K`}
+          title={words.findAnything}
           onClick={() => {
             paletteOpen.value = true;
           }}
