@@ -16,6 +16,8 @@ const need = name => {
 export const url = need('MUSTER_URL').replace(/\/$/, '');
 export const user = need('MUSTER_USER');
 export const password = need('MUSTER_PASSWORD');
+/** Where processes run. */
+export const folder = process.env.MUSTER_FOLDER ?? '/tmp';
 
 const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
@@ -114,8 +116,8 @@ export function specOf(name, command, more = {}) {
     identity: {
       index_key: '',
       proc_name: 'sh',
-      setup_path: '/tmp',
-      pid_path: `/tmp/muster-console-${name}.pid`,
+      setup_path: folder,
+      pid_path: `${folder}/muster-console-${name}.pid`,
       user: runner,
       config_path: '',
       log_path: '',

@@ -71,6 +71,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
         <button
           type="button"
           class="find"
+          title={words.findAnything}
           onClick={() => {
             paletteOpen.value = true;
           }}

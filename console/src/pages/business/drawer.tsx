@@ -106,7 +106,7 @@ function Inside({ row }: { row: ViewProcess }) {
           ))}
         </ul>
       </section>
-      <dl class="facts">
+      <dl class="facts view-facts">
         <dt>{dims.set}</dt>
         <dd>
           <a href={paths.business(row.business, { set: row.set.id })}>{row.set.name}</a>{' '}

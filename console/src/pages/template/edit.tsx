@@ -152,7 +152,7 @@ function Editing({
         ) : shown.chosen === null ? (
           <p class="muted">{words.noInstance}</p>
         ) : (
-          <pre class="code-text template-preview" tabIndex={0} aria-label={words.preview}>
+          <pre class="code-text template-preview" role="region" tabIndex={0} aria-label={words.preview}>
             {shown.content}
           </pre>
         )}

@@ -13,19 +13,19 @@ use testkit::{Agent, Cluster, wait};
 
 const USER: &str = "ada";
 const PASSWORD: &str = "correct horse";
-const HOSTS: [&str; 2] = ["10.5.0.1", "10.5.0.2"];
+const HOST: &str = "10.5.0.1";
 
-/// A server with two agents and an administrator. Flows register the processes that they need.
+/// A server with an agent and an administrator. Flows register the processes that they need.
 struct World {
     cluster: Cluster,
-    agents: Vec<Agent>,
+    agent: Agent,
 }
 
 impl World {
     fn start() -> Self {
         let cluster = Cluster::start();
-        let agents = HOSTS.iter().map(|ip| cluster.agent(ip)).collect();
-        let world = Self { cluster, agents };
+        let agent = cluster.agent(HOST);
+        let world = Self { cluster, agent };
         let user = json!({"name": USER, "password": PASSWORD, "grants": [{"role": "admin"}]});
         world.ask("POST", "/api/v1/users", user);
         world
@@ -54,25 +54,19 @@ impl World {
 
     /// Does what a flow asks for.
     fn obey(&mut self, request: &str) {
-        let words: Vec<&str> = request.split_whitespace().collect();
-        match words.as_slice() {
-            ["restart-server"] => self.cluster.restart_server(),
-            ["kill-server"] => self.cluster.kill_server(),
-            ["kill-agent", ip] => {
-                self.agent(ip).kill();
-                self.cluster.wait_for_agent(ip, false);
+        match request {
+            "restart-server" => self.cluster.restart_server(),
+            "kill-server" => self.cluster.kill_server(),
+            "kill-agent" => {
+                self.agent.kill();
+                self.cluster.wait_for_agent(HOST, false);
             }
-            ["restart-agent", ip] => {
-                self.agent(ip).restart();
-                self.cluster.wait_for_agent(ip, true);
+            "restart-agent" => {
+                self.agent.restart();
+                self.cluster.wait_for_agent(HOST, true);
             }
             other => panic!("a flow asks for {other:?}, which is not known here"),
         }
-    }
-
-    fn agent(&mut self, ip: &str) -> &mut Agent {
-        let at = HOSTS.iter().position(|host| *host == ip).unwrap();
-        &mut self.agents[at]
     }
 }
 
@@ -91,19 +85,25 @@ fn has_browser() -> bool {
 /// Runs a flow; nothing of it is left behind.
 #[track_caller]
 fn run(flow: &str) {
+    run_with(flow, &[]);
+}
+
+#[track_caller]
+fn run_with(flow: &str, args: &[&str]) {
     if has_browser() {
-        run_in(World::start(), flow, &[]);
+        run_in(World::start(), flow, args);
     }
 }
 
 #[track_caller]
-fn run_in(mut world: World, flow: &str, more: &[&str]) {
+fn run_in(mut world: World, flow: &str, args: &[&str]) {
     let mut child = Command::new("node")
         .arg(console().join("tests").join(format!("{flow}.mjs")))
-        .args(more)
+        .args(args)
         .env("MUSTER_URL", format!("http://{}", world.cluster.http()))
         .env("MUSTER_USER", USER)
         .env("MUSTER_PASSWORD", PASSWORD)
+        .env("MUSTER_FOLDER", world.cluster.path())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -178,6 +178,16 @@ fn a_big_table_is_small_in_the_browser() {
 }
 
 #[test]
-fn every_page_is_accessible_and_fits_in_english_and_chinese() {
-    run("pages");
+fn a_business_is_filtered_operated_and_configured() {
+    run("business");
+}
+
+#[test]
+fn every_page_is_accessible_in_english_and_chinese() {
+    run_with("pages", &["wide"]);
+}
+
+#[test]
+fn every_page_is_accessible_on_a_small_screen() {
+    run_with("pages", &["narrow"]);
 }
