@@ -567,7 +567,7 @@ export interface paths {
         /** Lists jobs, the newest first. They are kept for 30 days. */
         get: operations["list_jobs"];
         put?: never;
-        /** Begins a job: one task for each instance that is selected. */
+        /** Begins a job: one task for each process that is selected. With `dry_run` it only tells what the job would act on. */
         post: operations["create_job"];
         delete?: never;
         options?: never;
@@ -603,6 +603,74 @@ export interface paths {
         put?: never;
         /** Cancels a job: nothing more begins, and what is under way ends by itself. */
         post: operations["cancel_job"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{id}/failures": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Groups the failures of a job by code and reason. */
+        get: operations["list_job_failures"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{id}/hosts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the hosts of a job, one address a line. */
+        get: operations["list_job_hosts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Pauses a job: nothing more begins until it is resumed, and what is under way ends by itself. */
+        post: operations["pause_job"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Goes on with a paused job. */
+        post: operations["resume_job"];
         delete?: never;
         options?: never;
         head?: never;
@@ -674,6 +742,57 @@ export interface paths {
         put?: never;
         /** Ends the login that the request carries. */
         post: operations["logout"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me/logins": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the caller's logins, the newest first. */
+        get: operations["list_logins"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me/logins/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Ends one of the caller's logins, which may be the one that the request is made with. */
+        delete: operations["end_login"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me/password": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Changes the caller's password. All other logins of the user end. */
+        post: operations["change_password"];
         delete?: never;
         options?: never;
         head?: never;
@@ -964,6 +1083,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tasks/{id}/failures": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Groups the failures of a task by code and reason. */
+        get: operations["list_task_failures"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/hosts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the hosts of a task, one address a line. */
+        get: operations["list_task_hosts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Operates on the failed targets of a task again, in a new task. */
+        post: operations["retry_task"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/timeline": {
         parameters: {
             query?: never;
@@ -1232,6 +1402,19 @@ export interface components {
             object: string;
             request_id: string;
             user: string;
+        };
+        /** @description A batch of a job. Isolation units have batches of their own: this is that of the unit with the most. */
+        BatchView: {
+            /**
+             * Format: int32
+             * @description From 1; 0 before the first begins.
+             */
+            number: number;
+            /**
+             * Format: int32
+             * @description How many there are.
+             */
+            of: number;
         };
         /** @description What a template makes files for. */
         Bindings: {
@@ -1591,6 +1774,24 @@ export interface components {
             more: number;
             values: components["schemas"]["FacetValueView"][];
         };
+        /** @description Failures with one code and alike reasons. */
+        FailureGroupView: {
+            /** Format: int32 */
+            code: number;
+            count: number;
+            /** @description The first three hosts. */
+            hosts: string[];
+            /**
+             * @description What all its reasons share, with … for numbers, addresses and paths in which they differ. `reason` of lists and
+             *     retries takes this text.
+             */
+            reason: string;
+        };
+        /** @description The failures of a task or a job, in groups. Each failure is in one. */
+        FailureGroups: {
+            /** @description The largest first. */
+            groups: components["schemas"]["FailureGroupView"][];
+        };
         FileShown: {
             /** Format: int64 */
             at: number;
@@ -1836,15 +2037,41 @@ export interface components {
             /** @description The last known state while the agent is away, else null. */
             was?: string | null;
         };
-        JobBody: {
-            /** @description start, stop, restart, reload, force_stop, set_auto or unset_auto; or generate, release or diff of config files. */
-            action: string;
+        JobBegun: {
             /** Format: int32 */
-            business: number;
+            id: number;
+            /** @description How many tasks it has. */
+            targets: number;
+        };
+        JobBody: {
+            /**
+             * @description start, stop, restart, reload, force_stop, set_auto or unset_auto; or, of a business, generate, release or diff of
+             *     config files.
+             */
+            action: string;
+            /**
+             * Format: int32
+             * @description Its id. Without one the job is over registered processes, which `filter` selects.
+             */
+            business?: number | null;
+            /** @description Only tells what the job would act on. */
+            dry_run?: boolean | null;
             /** @description test, experience or formal; all if not given. */
             env?: string | null;
+            /** @description Selected processes that the job leaves out: ids, or without a business NAMESPACE/NAME@CLOUD:IP. */
+            except?: Record<string, never>[] | null;
+            /**
+             * Format: int64
+             * @description How many tasks the job must have. With another number nothing happens, and the refusal says the number.
+             */
+            expect_count?: number | null;
             expression?: components["schemas"]["Expression"] | null;
-            options?: components["schemas"]["JobOptions"] | null;
+            /**
+             * @description In place of `scope` and `expression`: the parameters of the process view, or without a business those of the list of
+             *     processes. A value is a text, a number, a boolean or a list of them.
+             */
+            filter?: Record<string, never> | null;
+            options?: components["schemas"]["JobOptionsBody"] | null;
             scope?: components["schemas"]["ScopeBody"] | null;
         };
         /** @description How many tasks there are, and how many of them in each status. */
@@ -1900,6 +2127,22 @@ export interface components {
             /** @description Between two batches */
             pause_secs?: number;
         };
+        JobOptionsBody: {
+            /** @description restart or reload, once files were released */
+            after_release?: string | null;
+            /** @description Tasks at a time: a number, or a share of all tasks such as 10%; all of one priority if not given */
+            batch_size?: number | string | null;
+            /** @description Only these templates; all that are bound if none is named */
+            config_template_ids?: number[];
+            /** @description Codes that count as ignored instead of failed */
+            ignore_error_codes?: number[];
+            /** @description business (all together), set, module or host: within what a failure holds up what would come later; without a business only business and host */
+            isolation?: string;
+            /** @description So many failures hold nothing up */
+            max_failures?: number;
+            /** @description Between two batches */
+            pause_secs?: number;
+        };
         JobRetried: {
             /** Format: int32 */
             id: number;
@@ -1909,7 +2152,7 @@ export interface components {
              */
             tasks: number;
         };
-        /** @description One instance of a job, named as it was at the beginning. */
+        /** @description One process of a job, named as it was at the beginning. */
         JobTaskView: {
             /**
              * Format: int32
@@ -1919,14 +2162,15 @@ export interface components {
             command: string;
             /** Format: int64 */
             ended_at: number;
-            /** @description `set.module.service.process.id` */
+            /** @description `set.module.service.process.id`; empty in a job over registered processes. */
             expression: string;
             /** @description `cloud:ip` */
             host: string;
             /** Format: int64 */
-            inst_id: number;
+            inst_id?: number | null;
             /** Format: int32 */
-            local_inst_id: number;
+            local_inst_id?: number | null;
+            /** @description The alias; of a registered process `namespace/name`. */
             name: string;
             /**
              * Format: int32
@@ -1939,9 +2183,9 @@ export interface components {
             priority: number;
             /**
              * Format: int32
-             * @description The id of the process.
+             * @description The id of the process; null in a job over registered processes, as are the next two.
              */
-            process: number;
+            process?: number | null;
             /** @description Why it failed or was ignored. */
             reason: string;
             /** @description What can be done about it. */
@@ -1955,8 +2199,12 @@ export interface components {
         JobView: {
             action: string;
             app: string;
-            /** Format: int32 */
-            business: number;
+            batch?: components["schemas"]["BatchView"] | null;
+            /**
+             * Format: int32
+             * @description Null for a job over registered processes.
+             */
+            business?: number | null;
             /** @description The user who cancelled it; empty when it was not cancelled. */
             cancelled_by: string;
             counts: components["schemas"]["JobCountsView"];
@@ -1969,8 +2217,12 @@ export interface components {
             ended_at: number;
             /** Format: int32 */
             id: number;
+            /** @description The namespaces of a job over registered processes; empty for a job of a business. */
+            namespaces: string[];
             options: components["schemas"]["JobOptions"];
-            /** @description What it was begun for: an object with `scope` or `expression_scope`. */
+            /** @description The user who paused it; empty while it is not paused. Nothing more of a paused job begins. */
+            paused_by: string;
+            /** @description What it was begun for: an object with `scope`, `expression_scope` or `filter`. */
             selection: Record<string, never>;
             /** @description `pending`, `running`, `succeeded` or `failed`. */
             status: string;
@@ -2028,6 +2280,21 @@ export interface components {
             /** @description Where the console takes the code: append it to the address of the server. */
             path: string;
             user: string;
+        };
+        /** @description The logins of one user that have not ended. */
+        LoginList: {
+            /** @description The newest first. */
+            logins: components["schemas"]["LoginView"][];
+        };
+        LoginView: {
+            /** Format: int64 */
+            created_at: number;
+            /** @description Whether the request was made with this login. */
+            current: boolean;
+            /** Format: int64 */
+            expires_at: number;
+            /** @description Names the login; it is not its token. */
+            id: string;
         };
         Match: {
             expression: string;
@@ -2110,8 +2377,7 @@ export interface components {
             /** @description start, stop, query, manage, unmanage, restart, reload or kill, on what the filter matches */
             op?: string | null;
             operations?: components["schemas"]["OperateBody"][] | null;
-            /** @description Batches: not available here yet. */
-            options?: Record<string, never> | null;
+            options?: components["schemas"]["JobOptionsBody"] | null;
         };
         PartExplained: {
             /**
@@ -2124,6 +2390,12 @@ export interface components {
             text: string;
             /** @description What it means, in words. */
             words: string;
+        };
+        PasswordBody: {
+            /** @description 8 characters or more. */
+            new: string | null;
+            /** @description The password that counts until now; left out by a user who has none yet. */
+            old?: string | null;
         };
         Place: {
             /** Format: int32 */
@@ -2388,6 +2660,12 @@ export interface components {
             results: components["schemas"]["HostResult"][];
         };
         RetryBody: {
+            /** @description Only failures with one of these codes. */
+            codes?: number[] | null;
+            /** @description Only on these hosts: CLOUD:IP or IP. */
+            hosts?: string[] | null;
+            /** @description Only failures with a reason like this one, as the groups of failures have it. */
+            reason?: string | null;
             /** @description Ordinals of the tasks; all that failed if not given. */
             tasks?: number[] | null;
         };
@@ -2579,6 +2857,8 @@ export interface components {
             created_at: number;
             id: string;
             results: components["schemas"]["TargetResult"][];
+            /** @description The task whose failed targets it repeats; null for other tasks. */
+            retries?: string | null;
             /** Format: int64 */
             start: number;
             /** @description `running` or `finished`. */
@@ -2589,6 +2869,14 @@ export interface components {
             /** @description `before` of the next page; null at the end. */
             next?: string | null;
             tasks: components["schemas"]["TaskRow"][];
+        };
+        TaskRetryBody: {
+            /** @description Only failures with one of these codes. */
+            codes?: number[] | null;
+            /** @description Only on these hosts: CLOUD:IP or IP. */
+            hosts?: string[] | null;
+            /** @description Only failures with a reason like this one, as the groups of failures have it. */
+            reason?: string | null;
         };
         /** @description A task in short. */
         TaskRow: {
@@ -2614,6 +2902,8 @@ export interface components {
              * @description How many different processes it has, counted among its first 1,000 targets.
              */
             processes: number;
+            /** @description The task whose failed targets it repeats; null for other tasks. */
+            retries?: string | null;
             state: string;
             /** Format: int32 */
             targets: number;
@@ -2968,6 +3258,8 @@ export interface components {
             expires_at?: number | null;
             /** @description What they may do; null where a trusted app names the user, because only the roles of the app count then. */
             grants?: components["schemas"]["GrantRow"][] | null;
+            /** @description Whether they can log in by a password; null without a login. */
+            has_password?: boolean | null;
             /** @description Whether the user is logged in; otherwise a trusted app names the user. */
             logged_in: boolean;
             name: string;
@@ -8792,6 +9084,10 @@ export interface operations {
                 status?: string;
                 /** @description Only those of this user */
                 user?: string;
+                /** @description Not before: Unix milliseconds, or as long ago as 90s, 15m, 1h, 7d */
+                since?: string;
+                /** @description Only before: Unix milliseconds, or as long ago as 90s, 15m, 1h, 7d */
+                until?: string;
                 /** @description 1 to 1000, 100 if not given */
                 limit?: number;
                 /** @description `next` of the page before */
@@ -8950,13 +9246,22 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Of a dry run: what the job would act on */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperationPlanView"];
+                };
+            };
             /** @description The job is kept, and its tasks begin */
             202: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["JobCreated"];
+                    "application/json": components["schemas"]["JobBegun"];
                 };
             };
             /** @description The request breaks a rule; `field` says where. */
@@ -9013,6 +9318,13 @@ export interface operations {
                         error: components["schemas"]["ErrorDetail"];
                     };
                 };
+            };
+            /** @description Another number of processes is selected than `expect_count` says */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description The body is too large. */
             413: {
@@ -9080,6 +9392,14 @@ export interface operations {
                 ended?: number;
                 /** @description Only tasks in one of these statuses, repeated or separated by commas */
                 status?: string;
+                /** @description Only tasks with one of these codes, repeated or separated by commas */
+                code?: string;
+                /** @description Only failures with a reason like this one, as their groups have it */
+                reason?: string;
+                /** @description Only on these hosts: CLOUD:IP or IP, repeated or separated by commas */
+                host?: string;
+                /** @description Words; each must be part of the process, its expression, the host or the reason */
+                q?: string;
                 /** @description The first task, from 0 */
                 start?: number;
                 /** @description 1 to 1000, 100 if not given */
@@ -9353,6 +9673,559 @@ export interface operations {
             };
         };
     };
+    list_job_failures: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Groups, the largest first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FailureGroups"];
+                };
+            };
+            /** @description The request breaks a rule; `field` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The credentials are missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The caller may not do this, or a page of another origin asks with a cookie. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description What was named does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The path does not take this method. */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The body is not `application/json`. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The app asks faster than it may; `Retry-After` says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The server failed; its log says why. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description Trying again later may help; nothing was changed. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+        };
+    };
+    list_job_hosts: {
+        parameters: {
+            query?: {
+                /** @description Only of tasks in one of these statuses, repeated or separated by commas */
+                status?: string;
+                /** @description Only of tasks with one of these codes, repeated or separated by commas */
+                code?: string;
+                /** @description Only of failures with a reason like this one, as their groups have it */
+                reason?: string;
+                /** @description Only these hosts: CLOUD:IP or IP, repeated or separated by commas */
+                host?: string;
+                /** @description Words; each must be part of the process, its expression, the host or the reason */
+                q?: string;
+            };
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Each host once; an address alone is in cloud area 0 */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            /** @description The request breaks a rule; `field` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The credentials are missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The caller may not do this, or a page of another origin asks with a cookie. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description What was named does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The path does not take this method. */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The body is not `application/json`. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The app asks faster than it may; `Retry-After` says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The server failed; its log says why. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description Trying again later may help; nothing was changed. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+        };
+    };
+    pause_job: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Nothing more begins */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobCreated"];
+                };
+            };
+            /** @description The request breaks a rule; `field` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The credentials are missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The caller may not do this, or a page of another origin asks with a cookie. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description What was named does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The path does not take this method. */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description It is over */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The body is not `application/json`. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The app asks faster than it may; `Retry-After` says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The server failed; its log says why. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description Trying again later may help; nothing was changed. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+        };
+    };
+    resume_job: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It goes on */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobCreated"];
+                };
+            };
+            /** @description The request breaks a rule; `field` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The credentials are missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The caller may not do this, or a page of another origin asks with a cookie. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description What was named does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The path does not take this method. */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description It is over */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The body is not `application/json`. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The app asks faster than it may; `Retry-After` says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The server failed; its log says why. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description Trying again later may help; nothing was changed. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+        };
+    };
     retry_job: {
         parameters: {
             query?: never;
@@ -9367,6 +10240,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
+                 *       "codes": [
+                 *         1
+                 *       ],
+                 *       "hosts": [
+                 *         "10.0.0.1",
+                 *         "10.0.0.2"
+                 *       ],
                  *       "tasks": [
                  *         0,
                  *         1
@@ -9377,7 +10257,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description They begin */
+            /** @description They begin; those of a paused job once it is resumed */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -9912,6 +10792,404 @@ export interface operations {
             };
         };
     };
+    list_logins: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Logins that have not ended */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LoginList"];
+                };
+            };
+            /** @description The request breaks a rule; `field` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The credentials are missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The caller may not do this, or a page of another origin asks with a cookie. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description What was named does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The path does not take this method. */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The body is not `application/json`. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The app asks faster than it may; `Retry-After` says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The server failed; its log says why. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description Trying again later may help; nothing was changed. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+        };
+    };
+    end_login: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Ended */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request breaks a rule; `field` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The credentials are missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The caller may not do this, or a page of another origin asks with a cookie. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description What was named does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The path does not take this method. */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The body is not `application/json`. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The app asks faster than it may; `Retry-After` says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The server failed; its log says why. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description Trying again later may help; nothing was changed. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+        };
+    };
+    change_password: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "new": "staple battery horse correct",
+                 *       "old": "correct horse battery staple"
+                 *     }
+                 */
+                "application/json": components["schemas"]["PasswordBody"];
+            };
+        };
+        responses: {
+            /** @description Changed */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request breaks a rule; `field` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The credentials are missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The caller may not do this, or a page of another origin asks with a cookie. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description What was named does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The path does not take this method. */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The body is not `application/json`. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The app asks faster than it may; `Retry-After` says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The server failed; its log says why. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description Trying again later may help; nothing was changed. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+        };
+    };
     list_names: {
         parameters: {
             query?: {
@@ -10114,7 +11392,7 @@ export interface operations {
                     "application/json": components["schemas"]["OperationPlanView"];
                 };
             };
-            /** @description Accepted, durably */
+            /** @description Accepted, durably: a task, or with `options` a job with `job_id` in place of `task_id` */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -12560,6 +13838,22 @@ export interface operations {
                 limit?: number;
                 /** @description Only tasks older than this one */
                 before?: string;
+                /** @description With a target in one of these, repeated or separated by commas */
+                namespace?: string;
+                /** @description With a target of this process, NAMESPACE/NAME */
+                process?: string;
+                /** @description With this operation: start, stop, query, manage, unmanage, restart, reload or kill */
+                op?: string;
+                /** @description Only those of this user */
+                user?: string;
+                /** @description Only those of this app */
+                app?: string;
+                /** @description running or finished */
+                state?: string;
+                /** @description Not before: Unix milliseconds, or as long ago as 90s, 15m, 1h, 7d */
+                since?: string;
+                /** @description Only before: Unix milliseconds, or as long ago as 90s, 15m, 1h, 7d */
+                until?: string;
             };
             header?: never;
             path?: never;
@@ -12695,6 +13989,16 @@ export interface operations {
                 wait?: string;
                 /** @description Only targets that have ended and not well */
                 failed?: boolean;
+                /** @description Only targets in one of these: ok, failed, running; repeated or separated by commas */
+                status?: string;
+                /** @description Only targets with one of these codes, repeated or separated by commas */
+                code?: string;
+                /** @description Only failures with a reason like this one, as their groups have it */
+                reason?: string;
+                /** @description Only on these hosts: CLOUD:IP or IP, repeated or separated by commas */
+                host?: string;
+                /** @description Words; each must be part of the process, the host or the message */
+                q?: string;
                 /** @description The first result, from 0 */
                 start?: number;
                 /** @description 1 to 1000, 100 if not given */
@@ -12772,6 +14076,436 @@ export interface operations {
                         error: components["schemas"]["ErrorDetail"];
                     };
                 };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The body is not `application/json`. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The app asks faster than it may; `Retry-After` says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The server failed; its log says why. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description Trying again later may help; nothing was changed. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+        };
+    };
+    list_task_failures: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Groups, the largest first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FailureGroups"];
+                };
+            };
+            /** @description The request breaks a rule; `field` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The credentials are missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The caller may not do this, or a page of another origin asks with a cookie. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description What was named does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The path does not take this method. */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The body is not `application/json`. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The app asks faster than it may; `Retry-After` says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The server failed; its log says why. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description Trying again later may help; nothing was changed. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+        };
+    };
+    list_task_hosts: {
+        parameters: {
+            query?: {
+                /** @description Only of targets in one of these: ok, failed, running; repeated or separated by commas */
+                status?: string;
+                /** @description Only of targets with one of these codes, repeated or separated by commas */
+                code?: string;
+                /** @description Only of failures with a reason like this one, as their groups have it */
+                reason?: string;
+                /** @description Only these hosts: CLOUD:IP or IP, repeated or separated by commas */
+                host?: string;
+                /** @description Words; each must be part of the process, the host or the message */
+                q?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Each host once; an address alone is in cloud area 0 */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            /** @description The request breaks a rule; `field` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The credentials are missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The caller may not do this, or a page of another origin asks with a cookie. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description What was named does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The path does not take this method. */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The body is not `application/json`. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The app asks faster than it may; `Retry-After` says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The server failed; its log says why. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description Trying again later may help; nothing was changed. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+        };
+    };
+    retry_task: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example GSETASK:000066A1B2C3D4E5 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "codes": [
+                 *         1
+                 *       ],
+                 *       "hosts": [
+                 *         "10.0.0.1"
+                 *       ],
+                 *       "reason": "no such file"
+                 *     }
+                 */
+                "application/json": components["schemas"]["TaskRetryBody"];
+            };
+        };
+        responses: {
+            /** @description Accepted, durably */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Operated"];
+                };
+            };
+            /** @description The request breaks a rule; `field` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The credentials are missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The caller may not do this, or a page of another origin asks with a cookie. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description What was named does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description The path does not take this method. */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: components["schemas"]["ErrorDetail"];
+                    };
+                };
+            };
+            /** @description None of them has failed */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description The body is too large. */
             413: {
