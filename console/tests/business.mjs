@@ -55,7 +55,8 @@ await flow(async browser => {
     await page.waitForSelector('dialog .plan-type');
     const run = page.locator('dialog footer button').last();
     assert.equal(await run.getAttribute('aria-disabled'), 'true');
-    await page.fill('dialog .plan-type input', '3');
+    // Three processes, one of them with two instances.
+    await page.fill('dialog .plan-type input', '4');
     await run.click();
     await page.waitForSelector('dialog', { state: 'detached' });
     await page.waitForSelector('.toast a[href*="/ui/ops/job/"]');

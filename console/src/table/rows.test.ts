@@ -50,12 +50,12 @@ test('a drag from the first to the last row asks at most three times', async () 
 
 test('memory stays bounded and what is shown is kept', async () => {
   const { rows } = table(1_000_000);
-  for (let first = 0; first < 40_000; first += 200) {
+  for (let first = 0; first < 40_000; first += 50) {
     rows.show(first, first + 30);
     await settled();
   }
   assert.equal(rows.row(0), undefined);
-  assert.equal(rows.row(39_810)?.id, 39_810);
+  assert.equal(rows.row(39_960)?.id, 39_960);
   assert.equal(rows.indexOf('5'), undefined);
 });
 

@@ -7,7 +7,8 @@ export const PAGE = 200;
 const MOST_PAGES = 24;
 /** Rows before the end of a page at which the next one is asked for. */
 const AHEAD = 40;
-/** A jump further than a page is a drag of the scrollbar: wait until it rests. */
+/** A jump over more rows than this is a drag of the scrollbar: wait until it rests. Wheel and keys move by a screen at most. */
+const DRAGGED = 60;
 const REST_MS = 90;
 
 export interface RowPage<T> {
@@ -69,7 +70,7 @@ export class Rows<T> {
     this.end = Math.max(end, first + 1);
     clearTimeout(this.timer);
     if (this.missing().length === 0) return;
-    if (jump > PAGE) this.timer = setTimeout(() => this.fetchMissing(), REST_MS);
+    if (jump > DRAGGED) this.timer = setTimeout(() => this.fetchMissing(), REST_MS);
     else this.fetchMissing();
   }
 

@@ -404,7 +404,7 @@ async fn names_are_unique_and_a_job_needs_a_bound_template() {
         .preview(&rig.caller, BUSINESS, of, PROCESS, 2)
         .await;
     assert!(
-        matches!(draft, Err(ControlError::Invalid(_))),
+        matches!(draft, Err(ControlError::BadTemplate { .. })),
         "x is not known"
     );
     rig.control

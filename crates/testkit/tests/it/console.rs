@@ -44,7 +44,7 @@ impl World {
         for hundred in 0..50 {
             let hosts: Vec<String> = (0..100).map(|n| format!("10.6.{hundred}.{n}")).collect();
             let spec = json!({
-                "identity": {"proc_name": "many", "setup_path": "/opt/many"},
+                "identity": {"proc_name": "many", "setup_path": "/opt/many", "pid_path": "/opt/many/pid", "user": "root"},
                 "control": {"start_cmd": "./many"},
             });
             let body = json!({"hosts": hosts, "spec": spec});
@@ -109,6 +109,7 @@ fn run_in(mut world: World, flow: &str, args: &[&str]) {
         .spawn()
         .unwrap();
     let mut stdin = child.stdin.take().unwrap();
+    let mut messages = Vec::new();
     for line in BufReader::new(child.stdout.take().unwrap()).lines() {
         let line = line.unwrap();
         match line.strip_prefix('@') {
@@ -116,11 +117,12 @@ fn run_in(mut world: World, flow: &str, args: &[&str]) {
                 world.obey(request);
                 writeln!(stdin, "done").unwrap();
             }
-            None => eprintln!("{line}"),
+            None => messages.push(line),
         }
     }
     let status = wait::until("the flow to end", || child.try_wait().unwrap());
-    assert!(status.success(), "{flow}: {status}; its messages are above");
+    let messages = messages.join("\n");
+    assert!(status.success(), "{flow}: {status}\n{messages}");
 }
 
 #[test]

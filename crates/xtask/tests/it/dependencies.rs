@@ -155,10 +155,12 @@ fn source_of(package: &Value) -> String {
         .map(|path| path.parent().unwrap().to_owned())
         .collect();
     let mut source = String::new();
+    // A build script lies beside the manifest: only the file itself, not every folder below.
+    let is_package = |folder: &Path| folder.join("Cargo.toml").is_file();
     for folder in &folders {
-        let is_below = |other: &PathBuf| other != folder && folder.starts_with(other);
-        // A build script lies beside the manifest: only the file itself, not every folder below.
-        let is_package = folder.join("Cargo.toml").is_file();
+        let is_below =
+            |other: &PathBuf| other != folder && folder.starts_with(other) && !is_package(other);
+        let is_package = is_package(folder);
         if !folders.iter().any(is_below) || is_package {
             add_source(folder, !is_package, &mut source);
         }

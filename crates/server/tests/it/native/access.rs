@@ -172,7 +172,7 @@ async fn a_login_is_told_who_it_is_and_what_it_lacks() {
         ("Cookie", cookie.as_str()),
     ] {
         let answer = rig.send("GET", "/api/v1/whoami", &[header], b"").await;
-        let user = json!({"name": "alice", "logged_in": true, "grants": [], "expires_at": login["expires_at"]});
+        let user = json!({"name": "alice", "logged_in": true, "grants": [], "has_password": true, "expires_at": login["expires_at"]});
         assert_eq!(
             (answer.status, answer.json()),
             (200, json!({"app": null, "user": user}))
@@ -211,7 +211,7 @@ async fn a_login_is_told_who_it_is_and_what_it_lacks() {
     assert_eq!(status, 200);
     assert_eq!(
         caller["user"],
-        json!({"name": "alice", "logged_in": false, "grants": null, "expires_at": null})
+        json!({"name": "alice", "logged_in": false, "grants": null, "has_password": null, "expires_at": null})
     );
     assert_eq!(caller["app"]["trusted"], true);
 
