@@ -2269,7 +2269,7 @@ export interface components {
             username?: string | null;
         };
         LoginCodeBody: {
-            /** @description Who can log in with it: the caller if not given; for an app without a user, the first administrator. */
+            /** @description Who can log in with it: the caller if not given; for an app, if its user does not exist, the first administrator. */
             user?: string | null;
         };
         LoginCodeCreated: {

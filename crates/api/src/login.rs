@@ -22,7 +22,7 @@ pub struct LoginBody {
 #[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LoginCodeBody {
-    /// Who can log in with it: the caller if not given; for an app without a user, the first administrator.
+    /// Who can log in with it: the caller if not given; for an app, if its user does not exist, the first administrator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
 }

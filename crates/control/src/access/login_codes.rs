@@ -42,8 +42,8 @@ pub(super) fn is_code(token: &str) -> bool {
 }
 
 impl Access {
-    /// Makes a code for this user, or for the caller. A user makes one for themselves, an administrator for anyone. An app
-    /// without a user gets one for the first administrator, who is created if there are no users.
+    /// Makes a code for this user, or for the caller. A user makes one for themselves, an administrator for anyone. An app that
+    /// has no user, or names one that does not exist, gets one for the first administrator, who is created if there are no users.
     pub async fn create_login_code(
         &self,
         caller: &Caller,
@@ -51,8 +51,8 @@ impl Access {
     ) -> Result<LoginCode, ControlError> {
         let user = match user {
             Some(user) => user,
-            None if caller.user.is_empty() => FIRST_USER,
-            None => &caller.user,
+            None if self.core.accounts().users.contains_key(&caller.user) => &caller.user,
+            None => FIRST_USER,
         };
         // A user without an app is logged in; a trusted app only names its user.
         if !(caller.app.is_empty() && caller.user == user) {
