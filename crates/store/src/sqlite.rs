@@ -6,9 +6,10 @@ use std::fs::{DirBuilder, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sqlx::ConnectOptions;
+use sqlx::error::DatabaseError;
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
@@ -29,6 +30,8 @@ const MIGRATIONS: [&str; 5] = [
 const READERS: u32 = 4;
 /// How long a call waits for a connection, or for another process that locks the file.
 const PATIENCE: Duration = Duration::from_secs(15);
+/// Between two attempts to open a file that another process locks.
+const BUSY_PAUSE: Duration = Duration::from_millis(5);
 /// Prepared statements that a connection caches: every table in every chunk size.
 const STATEMENTS: usize = 512;
 const PAGE_BYTES: u32 = 8192;
@@ -105,14 +108,33 @@ async fn begin(pool: &SqlitePool, statement: &'static str) -> Result<Transaction
 }
 
 async fn pool(size: u32, options: SqliteConnectOptions) -> Result<SqlitePool, StoreError> {
-    Ok(SqlitePoolOptions::new()
-        .max_connections(size)
-        .acquire_timeout(PATIENCE)
-        .idle_timeout(None)
-        .max_lifetime(None)
-        .test_before_acquire(false)
-        .connect_with(options)
-        .await?)
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let opened = SqlitePoolOptions::new()
+            .max_connections(size)
+            .acquire_timeout(PATIENCE)
+            .idle_timeout(None)
+            .max_lifetime(None)
+            .test_before_acquire(false)
+            .connect_with(options.clone())
+            .await;
+        match opened {
+            // Switching a new file to WAL fails at once while another process does so: SQLite does not wait there.
+            Err(error) if is_busy(&error) && Instant::now() < until => {
+                tokio::time::sleep(BUSY_PAUSE).await;
+            }
+            opened => return Ok(opened?),
+        }
+    }
+}
+
+/// Whether another process locks the file.
+fn is_busy(error: &sqlx::Error) -> bool {
+    const BUSY: i32 = 5;
+    let code = error.as_database_error().and_then(DatabaseError::code);
+    // The lowest byte is the code; the others say more.
+    code.and_then(|code| code.parse::<i32>().ok())
+        .is_some_and(|code| code & 0xFF == BUSY)
 }
 
 /// Only the owner may read the file, because it holds hashes of secrets. SQLite gives the WAL the same mode.
