@@ -1,4 +1,4 @@
-// A small business with a config template, for flows that need one. Runs in the page, as whoever is logged in there.
+// A small business with a config template, for flows that need one. Runs in the page, as the user who is logged in there.
 
 import { folder } from './harness.mjs';
 

@@ -84,7 +84,7 @@ export async function openPage(browser, { language = 'en', theme = 'light', widt
 export const go = (page, path) => page.goto(url + path);
 
 export async function logIn(page, next = '/ui/', { name = user, secret = password } = {}) {
-  // The first request finds out that nobody is logged in.
+  // The first request finds out that there is no login.
   expectMessage(/401/);
   await go(page, next);
   await page.waitForURL('**/ui/login**');

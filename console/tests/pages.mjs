@@ -29,7 +29,7 @@ const PAGES = [
   ['release, roll out', '/ui/b/{business}/release?step=roll', '.steps'],
   ['an operation', '/ui/ops/task/{task}', '.operation-progress'],
   ['operations', '/ui/ops', '.table-row'],
-  ['operations of nobody', '/ui/ops?kind=task&user=nobody-at-all&since=1h', '.placeholder'],
+  ['operations of an unknown user', '/ui/ops?kind=task&user=unknown-user&since=1h', '.placeholder'],
   ['a job', '/ui/ops/job/{job}', '.operation-progress'],
   ['events', '/ui/events', '.list-page'],
   ['own settings', '/ui/me', '.me .facts'],

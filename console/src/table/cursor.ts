@@ -26,7 +26,7 @@ export function byCursor<T, C>(first: C, load: LoadPage<T, C>): LoadRows<T> {
       cursors.length = page + 1;
     } else {
       cursors[page + 1] = next;
-      // One more than is loaded: whoever scrolls there asks for the next page.
+      // One more than is loaded: scrolling there asks for the next page.
       known = Math.max(known, (page + 1) * limit + 1);
     }
     return rows;

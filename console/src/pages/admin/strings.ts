@@ -12,7 +12,7 @@ export const t = defineStrings({
       replicas: 'Replicas',
     },
     roleMissing: 'These pages are for administrators',
-    roleMissingText: 'You need the role admin. Whoever has it can grant it to you.',
+    roleMissingText: 'You need the role admin. An administrator can grant it to you.',
     find: 'Find',
     nothing: 'Nothing matches',
     none: {

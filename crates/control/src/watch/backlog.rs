@@ -422,7 +422,7 @@ mod tests {
     async fn changes_are_kept_for_a_while_after_the_last_watcher_left() {
         let backlog = Arc::new(Backlog::default());
         backlog.push(change(0));
-        assert_eq!(backlog.entries().next, 1, "nobody watched yet");
+        assert_eq!(backlog.entries().next, 1, "there was no watcher yet");
         let (watcher, _) = backlog.subscribe(None);
         let place = watcher.place();
         drop(watcher);

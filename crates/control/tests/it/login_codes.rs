@@ -111,10 +111,10 @@ async fn a_user_makes_codes_for_themselves_alone() {
         matches!(other, Err(ControlError::Forbidden(..))),
         "{other:?}"
     );
-    let nobody = access.create_login_code(&rig.caller, Some("nobody")).await;
+    let unknown = access.create_login_code(&rig.caller, Some("unknown")).await;
     assert!(
-        matches!(nobody, Err(ControlError::NotFound(_))),
-        "{nobody:?}"
+        matches!(unknown, Err(ControlError::NotFound(_))),
+        "{unknown:?}"
     );
 }
 

@@ -112,7 +112,7 @@ pub(crate) fn run(args: &WatchArgs) -> anyhow::Result<()> {
         .tell(&format!("events {}", args.changes))?;
     let n = thousands(args.watchers as f64);
     for (what, query) in [
-        ("nobody watches".to_owned(), None),
+        ("without watchers".to_owned(), None),
         (format!("{n} watchers, every=250ms"), Some("every=250ms")),
         (
             format!("{n} watchers, every=250ms, of one namespace"),
