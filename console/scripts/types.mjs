@@ -1,4 +1,4 @@
-// Writes src/api/schema.ts from the OpenAPI document of the native API. Run it after the document changed: npm run types
+// Writes src/api/schema.ts, the types of the native API, from the OpenAPI document. `npm run check` runs it first; the build needs no types.
 import { readFile, writeFile } from 'node:fs/promises';
 import openapi, { astToString } from 'openapi-typescript';
 
