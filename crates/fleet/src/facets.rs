@@ -3,7 +3,8 @@
 //! One pass over the columns counts by name, host, state or module; what these belong to (namespace, cloud area, set, …) is
 //! summed up afterwards.
 
-use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::hash::Hash;
 
 use hashbrown::HashMap;
 use model::change::{HostId, NameId, ProcessId};
@@ -87,37 +88,56 @@ pub struct Facet {
 }
 
 impl Facet {
-    pub(crate) fn new(mut values: Vec<FacetValue>, top: usize) -> Self {
-        values.retain(|value| value.count > 0);
-        let by_count = |a: &FacetValue, b: &FacetValue| {
-            (b.count.cmp(&a.count)).then_with(|| a.value.cmp(&b.value))
+    /// Of texts, some of which may occur more than once.
+    pub(crate) fn of_texts<'a>(
+        counts: impl IntoIterator<Item = (&'a str, u64)>,
+        top: usize,
+    ) -> Self {
+        let value = |text: &str, count| FacetValue {
+            value: text.to_owned(),
+            name: None,
+            count,
         };
-        let more = values.len().saturating_sub(top);
+        Self::of(counts, top, value)
+    }
+
+    /// Of ids with their names, some of which may occur more than once.
+    pub(crate) fn of_ids<'a, K: Copy + Ord + Hash + Display>(
+        counts: impl IntoIterator<Item = (K, u64)>,
+        top: usize,
+        name: impl Fn(K) -> Option<&'a str>,
+    ) -> Self {
+        let value = |id: K, count| FacetValue {
+            value: id.to_string(),
+            name: name(id).map(str::to_owned),
+            count,
+        };
+        Self::of(counts, top, value)
+    }
+
+    /// Makes texts only of the values that are shown.
+    fn of<K: Copy + Ord + Hash>(
+        counts: impl IntoIterator<Item = (K, u64)>,
+        top: usize,
+        value: impl Fn(K, u64) -> FacetValue,
+    ) -> Self {
+        let mut sums: HashMap<K, u64> = HashMap::new();
+        for (key, count) in counts.into_iter().filter(|(_, count)| *count > 0) {
+            *sums.entry(key).or_default() += count;
+        }
+        let mut sums: Vec<(K, u64)> = sums.into_iter().collect();
+        let by_count = |a: &(K, u64), b: &(K, u64)| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0));
+        let more = sums.len().saturating_sub(top);
         if more > 0 {
-            values.select_nth_unstable_by(top, by_count);
-            values.truncate(top);
+            sums.select_nth_unstable_by(top, by_count);
+            sums.truncate(top);
         }
-        values.sort_unstable_by(by_count);
-        Self { values, more }
-    }
-}
-
-/// Counts by value.
-#[derive(Debug, Default)]
-pub(crate) struct Counts(BTreeMap<String, (Option<String>, u64)>);
-
-impl Counts {
-    pub(crate) fn add(&mut self, value: String, name: Option<&str>, count: u64) {
-        if count > 0 {
-            let name = || (name.map(str::to_owned), 0);
-            self.0.entry(value).or_insert_with(name).1 += count;
+        sums.sort_unstable_by(by_count);
+        let values = sums.into_iter().map(|(key, count)| value(key, count));
+        Self {
+            values: values.collect(),
+            more,
         }
-    }
-
-    pub(crate) fn into_facet(self, top: usize) -> Facet {
-        let values = self.0.into_iter();
-        let values = values.map(|(value, (name, count))| FacetValue { value, name, count });
-        Facet::new(values.collect(), top)
     }
 }
 
@@ -137,40 +157,62 @@ impl Fleet {
     }
 
     fn facet(&self, ids: &RoaringBitmap, key: FacetKey, top: usize) -> Facet {
-        let mut counts = Counts::default();
         match key {
-            FacetKey::Namespace => self.count_names(ids, |name, count| {
-                counts.add(name.namespace.as_str().to_owned(), None, count);
-            }),
-            FacetKey::Name => self.count_names(ids, |name, count| {
-                counts.add(name.name.as_str().to_owned(), None, count);
-            }),
-            FacetKey::Connected => self.count_hosts(ids, |host, count| {
-                counts.add(host.link.is_up().to_string(), None, count);
-            }),
-            FacetKey::Cloud => self.count_hosts(ids, |host, count| {
-                let cloud = host.host.cloud;
-                counts.add(cloud.to_string(), self.view.cloud_name(cloud), count);
-            }),
-            FacetKey::Version => self.count_hosts(ids, |host, count| {
-                if let Some(info) = host.info {
-                    counts.add(info.version.clone(), None, count);
-                }
-            }),
-            FacetKey::Module => self.count_modules(ids, |module, _, count| {
-                counts.add(module.id.to_string(), Some(&module.name), count);
-            }),
-            FacetKey::Set => self.count_modules(ids, |_, set, count| {
-                counts.add(set.id.to_string(), Some(&set.name), count);
-            }),
-            FacetKey::Env => self.count_modules(ids, |_, set, count| {
-                counts.add(set.env.as_str().to_owned(), None, count);
-            }),
-            FacetKey::Business => self.count_modules(ids, |_, set, count| {
-                let business = self.view.business(set.business);
-                let name = business.map(|business| business.name.as_str());
-                counts.add(set.business.to_string(), name, count);
-            }),
+            FacetKey::Namespace => {
+                let names = self.count_names(ids);
+                Facet::of_texts(
+                    names.map(|(name, count)| (name.namespace.as_str(), count)),
+                    top,
+                )
+            }
+            FacetKey::Name => {
+                let names = self.count_names(ids);
+                Facet::of_texts(names.map(|(name, count)| (name.name.as_str(), count)), top)
+            }
+            FacetKey::Connected => {
+                let hosts = self.count_hosts(ids);
+                Facet::of_texts(
+                    hosts.map(|(host, count)| (word(host.link.is_up()), count)),
+                    top,
+                )
+            }
+            FacetKey::Cloud => {
+                let hosts = self.count_hosts(ids);
+                let clouds = hosts.map(|(host, count)| (host.host.cloud, count));
+                Facet::of_ids(clouds, top, |cloud| self.view.cloud_name(cloud))
+            }
+            FacetKey::Version => {
+                let hosts = self.count_hosts(ids);
+                let versions =
+                    hosts.filter_map(|(host, count)| Some((host.info?.version.as_str(), count)));
+                Facet::of_texts(versions, top)
+            }
+            FacetKey::Module => {
+                let modules = self.count_modules(ids);
+                let modules = modules.map(|(module, _, count)| (module.id, count));
+                let name = |id| self.view.module(id).map(|module| &*module.name);
+                Facet::of_ids(modules, top, name)
+            }
+            FacetKey::Set => {
+                let sets = self.count_modules(ids);
+                let sets = sets.map(|(_, set, count)| (set.id, count));
+                let name = |id| self.view.set(id).map(|set| &*set.name);
+                Facet::of_ids(sets, top, name)
+            }
+            FacetKey::Env => {
+                let sets = self.count_modules(ids);
+                Facet::of_texts(sets.map(|(_, set, count)| (set.env.as_str(), count)), top)
+            }
+            FacetKey::Business => {
+                let sets = self.count_modules(ids);
+                let businesses = sets.map(|(_, set, count)| (set.business, count));
+                let name = |id| {
+                    self.view
+                        .business(id)
+                        .map(|business| business.name.as_str())
+                };
+                Facet::of_ids(businesses, top, name)
+            }
             FacetKey::State => {
                 let up = self.hosts_up();
                 let found = self.tally(ids, Marks::N_STATES, || {
@@ -179,54 +221,47 @@ impl Fleet {
                         false => Some(0),
                     }
                 });
-                for state in ProcessState::ALL {
-                    let count = found[usize::from(state.number())];
-                    counts.add(state.as_str().to_owned(), None, count);
-                }
+                let states = ProcessState::ALL.into_iter();
+                let count = |state: ProcessState| found[usize::from(state.number())];
+                Facet::of_texts(states.map(|state| (state.as_str(), count(state))), top)
             }
             FacetKey::Wanted => {
                 let found = self.tally(ids, 3, || {
                     |block: &Block, at: usize| Some(usize::from(u8::from(block.flag(at))))
                 });
-                for flag in [Flag::Running, Flag::Stopped] {
-                    let count = found[usize::from(u8::from(flag))];
-                    counts.add(flag.as_str().to_owned(), None, count);
-                }
+                let flags = [Flag::Running, Flag::Stopped].into_iter();
+                let count = |flag: Flag| found[usize::from(u8::from(flag))];
+                Facet::of_texts(flags.map(|flag| (flag.as_str(), count(flag))), top)
             }
             FacetKey::Managed => {
                 let found = self.tally(ids, 2, || {
                     |block: &Block, at: usize| Some(usize::from(block.managed(at)))
                 });
-                counts.add("false".to_owned(), None, found[0]);
-                counts.add("true".to_owned(), None, found[1]);
+                Facet::of_texts([(word(false), found[0]), (word(true), found[1])], top)
             }
         }
-        counts.into_facet(top)
     }
 
-    fn count_names(&self, ids: &RoaringBitmap, mut add: impl FnMut(&model::FullName, u64)) {
+    fn count_names(&self, ids: &RoaringBitmap) -> impl Iterator<Item = (&model::FullName, u64)> {
         let found = self.tally(ids, self.names.next_id() as usize, || {
             |block: &Block, at: usize| Some(block.name[at] as usize)
         });
-        for (id, count) in (0..).zip(found) {
-            if let Some(name) = self.names.get(NameId(id)).filter(|_| count > 0) {
-                add(name, count);
-            }
-        }
+        let found = (0..).zip(found).filter(|(_, count)| *count > 0);
+        found.filter_map(|(id, count)| Some((self.names.get(NameId(id))?, count)))
     }
 
-    fn count_hosts(&self, ids: &RoaringBitmap, mut add: impl FnMut(HostView<'_>, u64)) {
+    fn count_hosts(&self, ids: &RoaringBitmap) -> impl Iterator<Item = (HostView<'_>, u64)> {
         let found = self.tally(ids, self.hosts.next_id() as usize, || {
             |block: &Block, at: usize| Some(block.host[at] as usize)
         });
-        for (id, count) in (0..).zip(found) {
-            if let Some(view) = self.hosts.view(HostId(id)).filter(|_| count > 0) {
-                add(view, count);
-            }
-        }
+        let found = (0..).zip(found).filter(|(_, count)| *count > 0);
+        found.filter_map(|(id, count)| Some((self.hosts.view(HostId(id))?, count)))
     }
 
-    fn count_modules(&self, ids: &RoaringBitmap, mut add: impl FnMut(&ModuleRow, &SetRow, u64)) {
+    fn count_modules(
+        &self,
+        ids: &RoaringBitmap,
+    ) -> impl Iterator<Item = (&ModuleRow, &SetRow, u64)> {
         let modules: Vec<(&ModuleRow, &SetRow)> = self.view.modules().collect();
         let slots = modules.iter().enumerate();
         let slots: HashMap<ModuleId, usize> =
@@ -246,9 +281,8 @@ impl Fleet {
                 }
             }
         });
-        for ((module, set), count) in modules.into_iter().zip(found) {
-            add(module, set, count);
-        }
+        let counted = modules.into_iter().zip(found);
+        counted.map(|((module, set), count)| (module, set, count))
     }
 
     /// How many processes are in each of `n_slots` slots. `make` makes the question for each thread.
@@ -274,6 +308,11 @@ impl Fleet {
         }
         all
     }
+}
+
+/// A value that is true or false, as the filter takes it.
+pub(crate) fn word(is_so: bool) -> &'static str {
+    if is_so { "true" } else { "false" }
 }
 
 /// The filter without its part for this key.

@@ -53,7 +53,7 @@ pub struct View {
     by_cloud: HashMap<u32, RoaringBitmap>,
     by_ip: HashMap<IpAddr, Vec<BkHostId>>,
     /// The newest instance of each owner; the columns link the others.
-    first_instance: HashMap<BkProcessId, model::change::ProcessId>,
+    first_instance: Paged<model::change::ProcessId>,
     /// Processes whose instances all run.
     running: RoaringBitmap,
     /// Processes whose instances are all managed.

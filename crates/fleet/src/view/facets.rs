@@ -1,14 +1,13 @@
 //! Facets of the process view: how many processes of a business have each value of a dimension. Counted by bitmaps where there
 //! are some.
 
-use hashbrown::HashMap;
 use model::ProcessState;
 use model::scope::{ProcessStatus, Selection, ViewFilter};
-use model::topology::{BkHostId, BkProcessId, BusinessId, ModuleRow, ServiceId, SetEnv, SetRow};
+use model::topology::{BkProcessId, BusinessId, ModuleRow, ServiceId, SetEnv, SetRow};
 use roaring::RoaringBitmap;
 
 use super::View;
-use crate::facets::Counts;
+use crate::facets::word;
 use crate::{Facet, Fleet, scan};
 
 /// What processes of the view are counted by.
@@ -95,18 +94,16 @@ impl View {
         &self,
         business: BusinessId,
         ids: &RoaringBitmap,
-        mut add: impl FnMut(&super::Set, u64),
-    ) {
+    ) -> impl Iterator<Item = (&super::Set, u64)> {
         let sets = self.businesses.get(&business).map(|place| &place.sets);
-        for set in sets.into_iter().flatten() {
-            if let Some(set) = self.sets.get(set) {
-                add(set, ids.intersection_len(&set.processes));
-            }
-        }
+        let sets = sets.into_iter().flatten();
+        let sets = sets.filter_map(|set| self.sets.get(set));
+        sets.map(|set| (set, ids.intersection_len(&set.processes)))
     }
 
-    /// By the number of processes of each service; those of one service have neighbouring ids.
-    fn count_services(&self, ids: &RoaringBitmap) -> HashMap<ServiceId, u64> {
+    /// The number of processes of each service. A service may occur more than once: processes of one service have
+    /// neighbouring ids, mostly.
+    fn count_services(&self, ids: &RoaringBitmap) -> impl Iterator<Item = (ServiceId, u64)> {
         let runs = scan::mapped(ids, |run| {
             let mut counts: Vec<(ServiceId, u64)> = Vec::new();
             for id in run {
@@ -120,11 +117,7 @@ impl View {
             }
             counts
         });
-        let mut all = HashMap::new();
-        for (service, count) in runs.into_iter().flatten() {
-            *all.entry(service).or_default() += count;
-        }
-        all
+        runs.into_iter().flatten()
     }
 }
 
@@ -158,80 +151,95 @@ impl Fleet {
         key: ViewFacetKey,
         top: usize,
     ) -> Facet {
-        let (view, mut counts) = (&self.view, Counts::default());
+        let view = &self.view;
         match key {
-            ViewFacetKey::Env => view.count_sets(business, ids, |set, count| {
-                counts.add(set.row.env.as_str().to_owned(), None, count);
-            }),
-            ViewFacetKey::Set => view.count_sets(business, ids, |set, count| {
-                counts.add(set.row.id.to_string(), Some(&set.row.name), count);
-            }),
-            ViewFacetKey::Module => view.count_sets(business, ids, |set, _| {
-                let modules = set.modules.iter().filter_map(|id| view.modules.get(id));
-                for module in modules {
-                    let count = ids.intersection_len(&module.processes);
-                    counts.add(module.row.id.to_string(), Some(&module.row.name), count);
-                }
-            }),
+            ViewFacetKey::Env => {
+                let sets = view.count_sets(business, ids);
+                Facet::of_texts(sets.map(|(set, count)| (set.row.env.as_str(), count)), top)
+            }
+            ViewFacetKey::Set => {
+                let sets = view.count_sets(business, ids);
+                let sets = sets.map(|(set, count)| (set.row.id, count));
+                let name = |id| view.set(id).map(|set| &*set.name);
+                Facet::of_ids(sets, top, name)
+            }
+            ViewFacetKey::Module => {
+                let sets = view.sets_of(business).into_iter();
+                let modules = sets.flat_map(|set| view.modules_of(set.id));
+                let count = |module: &ModuleRow| {
+                    let processes = view.processes_of_module(module.id);
+                    processes.map_or(0, |processes| ids.intersection_len(processes))
+                };
+                let modules = modules.map(|module| (module.id, count(module)));
+                let name = |id| view.module(id).map(|module| &*module.name);
+                Facet::of_ids(modules, top, name)
+            }
             ViewFacetKey::Service => {
-                for (id, count) in view.count_services(ids) {
-                    let service = view.services.get(id.0);
-                    let name = service.map(|service| service.name.as_ref());
-                    counts.add(id.to_string(), name, count);
-                }
+                let name = |id: ServiceId| view.services.get(id.0).map(|service| &*service.name);
+                Facet::of_ids(view.count_services(ids), top, name)
             }
             ViewFacetKey::Name => {
                 let aliases = view.aliases.get(&business).into_iter().flatten();
-                for (alias, processes) in aliases {
-                    let count = ids.intersection_len(processes);
-                    counts.add(alias.as_ref().to_owned(), None, count);
-                }
+                let count = |processes: &RoaringBitmap| ids.intersection_len(processes);
+                let aliases = aliases.map(|(alias, processes)| (&**alias, count(processes)));
+                Facet::of_texts(aliases, top)
             }
             ViewFacetKey::Status => {
                 let running = ids.intersection_len(&view.running);
                 let unregistered = ids.intersection_len(&view.unregistered);
                 let stopped = ids.len() - running - unregistered;
-                for (status, count) in [
+                let statuses = [
                     (ProcessStatus::Running, running),
                     (ProcessStatus::Unregistered, unregistered),
                     (ProcessStatus::Terminated, stopped),
-                ] {
-                    counts.add(status.as_str().to_owned(), None, count);
-                }
+                ];
+                Facet::of_texts(
+                    statuses.map(|(status, count)| (status.as_str(), count)),
+                    top,
+                )
             }
-            ViewFacetKey::State => self.count_states(ids, &mut counts),
+            ViewFacetKey::State => Facet::of_texts(self.count_states(ids), top),
             ViewFacetKey::Managed => {
                 let managed = ids.intersection_len(&view.managed);
-                counts.add("true".to_owned(), None, managed);
-                counts.add("false".to_owned(), None, ids.len() - managed);
+                let other = ids.len() - managed;
+                Facet::of_texts([(word(true), managed), (word(false), other)], top)
             }
             ViewFacetKey::Connected => {
-                let mut known: HashMap<BkHostId, bool> = HashMap::new();
-                let mut connected = 0;
-                for (service, count) in view.count_services(ids) {
-                    let Some(service) = view.services.get(service.0) else {
-                        continue;
-                    };
-                    let machine = service.machine;
-                    let is_up = known
-                        .entry(machine)
-                        .or_insert_with(|| self.is_connected(machine));
-                    connected += if *is_up { count } else { 0 };
-                }
-                counts.add("true".to_owned(), None, connected);
-                counts.add("false".to_owned(), None, ids.len() - connected);
+                let connected = self.count_connected(ids);
+                let other = ids.len() - connected;
+                Facet::of_texts([(word(true), connected), (word(false), other)], top)
             }
             ViewFacetKey::Cloud => {
-                for (cloud, processes) in &view.by_cloud {
-                    let count = ids.intersection_len(processes);
-                    counts.add(cloud.to_string(), view.cloud_name(*cloud), count);
-                }
+                let clouds = view.by_cloud.iter();
+                let clouds =
+                    clouds.map(|(cloud, processes)| (*cloud, ids.intersection_len(processes)));
+                Facet::of_ids(clouds, top, |cloud| view.cloud_name(cloud))
             }
         }
-        counts.into_facet(top)
     }
 
-    fn count_states(&self, ids: &RoaringBitmap, counts: &mut Counts) {
+    fn count_connected(&self, ids: &RoaringBitmap) -> u64 {
+        let runs = scan::mapped(ids, |run| {
+            let (mut connected, mut last) = (0_u64, None);
+            for id in run {
+                let service = self.view.service_of(BkProcessId(*id));
+                let is_up = match last {
+                    Some((same, is_up)) if same == service => is_up,
+                    _ => {
+                        let service = service.and_then(|id| self.view.services.get(id.0));
+                        service.is_some_and(|service| self.is_connected(service.machine))
+                    }
+                };
+                last = Some((service, is_up));
+                connected += u64::from(is_up);
+            }
+            vec![connected]
+        });
+        runs.into_iter().flatten().sum()
+    }
+
+    /// By state, and those that are not registered.
+    fn count_states(&self, ids: &RoaringBitmap) -> impl Iterator<Item = (&'static str, u64)> {
         const N_STATES: usize = ProcessState::ALL.len();
         let up = self.hosts_up();
         let runs = scan::mapped(ids, |run| {
@@ -251,14 +259,12 @@ impl Fleet {
             }
             found.to_vec()
         });
-        for state in ProcessState::ALL {
+        let states = ProcessState::ALL.into_iter().map(move |state| {
             let slot = usize::from(state.number());
-            let count = runs.iter().map(|run| run[slot]).sum();
-            counts.add(state.as_str().to_owned(), None, count);
-        }
+            (state.as_str(), runs.iter().map(|run| run[slot]).sum())
+        });
         let unregistered = ids.intersection_len(&self.view.unregistered);
-        let word = ProcessStatus::Unregistered.as_str();
-        counts.add(word.to_owned(), None, unregistered);
+        states.chain([(ProcessStatus::Unregistered.as_str(), unregistered)])
     }
 }
 

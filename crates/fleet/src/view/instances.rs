@@ -19,7 +19,7 @@ pub(crate) struct InstancesState {
 
 impl Fleet {
     pub(crate) fn add_instance(&mut self, owner: BkProcessId, id: ProcessId) {
-        let next = self.view.first_instance.insert(owner, id);
+        let next = self.view.first_instance.insert(owner.0, id);
         self.columns.set_next_of_owner(id, next);
         self.recount(owner);
     }
@@ -31,8 +31,8 @@ impl Fleet {
             .find(|other| self.columns.next_of_owner(*other) == Some(id));
         match (before, after) {
             (Some(before), after) => self.columns.set_next_of_owner(before, after),
-            (None, Some(after)) => drop(self.view.first_instance.insert(owner, after)),
-            (None, None) => drop(self.view.first_instance.remove(&owner)),
+            (None, Some(after)) => drop(self.view.first_instance.insert(owner.0, after)),
+            (None, None) => drop(self.view.first_instance.remove(owner.0)),
         }
         self.columns.set_next_of_owner(id, None);
         self.recount(owner);
@@ -40,7 +40,7 @@ impl Fleet {
 
     /// The instances of a process of the view, newest first.
     pub fn instances_of(&self, owner: BkProcessId) -> impl Iterator<Item = ProcessId> + '_ {
-        let mut next = self.view.first_instance.get(&owner).copied();
+        let mut next = self.view.first_instance.get(owner.0).copied();
         std::iter::from_fn(move || {
             let id = next?;
             next = self.columns.next_of_owner(id);
