@@ -3,7 +3,7 @@
 pub(crate) mod agent;
 pub(crate) mod api;
 pub(crate) mod fleet;
-mod hosts;
+pub(crate) mod hosts;
 pub(crate) mod view;
 
 use std::time::{Duration, Instant};

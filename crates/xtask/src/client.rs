@@ -65,10 +65,10 @@ impl Client {
 
     fn answer(&mut self) -> anyhow::Result<Vec<u8>> {
         let status = self.line()?;
-        ensure!(
-            status.contains(" 200 ") || status.contains(" 202 "),
-            "{status}"
-        );
+        let is_success = [" 200 ", " 201 ", " 202 "]
+            .iter()
+            .any(|code| status.contains(code));
+        ensure!(is_success, "{status}");
         let mut length = None;
         let mut chunked = false;
         loop {

@@ -7,18 +7,24 @@
 )]
 
 mod bench;
+mod browser;
 mod client;
+mod deployment;
+mod folder;
+mod interrupt;
 mod notices;
+mod screenshots;
 mod server;
 mod soak;
 mod table;
+mod usage;
 
 use clap::{Parser, Subcommand};
 
 #[derive(Debug, Parser)]
 #[command(
     name = "cargo xtask",
-    about = "Benchmarks of Muster, each printed as one table, a long soak, and notices for packages"
+    about = "Benchmarks of Muster, each printed as one table, a long soak, pictures of the console, and notices for packages"
 )]
 struct Cli {
     #[command(subcommand)]
@@ -33,6 +39,9 @@ enum Task {
     /// Kill servers, agents, processes and engines at random for a while, and check that nothing is lost or done twice.
     #[command(after_help = soak::EXAMPLES)]
     Soak(soak::Args),
+    /// Write the pictures of the web console that the README and the guide show.
+    #[command(after_help = screenshots::EXAMPLES)]
+    Screenshots(screenshots::Args),
     /// Write the licences of all crates that the shipped binaries contain, for packages.
     #[command(after_help = notices::EXAMPLES)]
     Notices(notices::Args),
@@ -59,6 +68,9 @@ enum Bench {
         after_help = "Examples:\n  cargo xtask bench view\n  cargo xtask bench view --processes 10000   # a quick look"
     )]
     View(bench::view::Args),
+    /// The web console in Debian's chromium: first load, scrolling, frames, requests and memory, with a simulated fleet.
+    #[command(after_help = bench::fleet::console::EXAMPLES)]
+    Console(bench::fleet::console::Args),
     /// What watchers cost: changes of a simulated fleet, streamed to many of them.
     #[command(after_help = bench::fleet::watch::EXAMPLES)]
     Watch(bench::fleet::watch::WatchArgs),
@@ -70,8 +82,10 @@ fn main() -> anyhow::Result<()> {
         Task::Bench(Bench::Agent(args)) => bench::agent::run(&args),
         Task::Bench(Bench::Fleet(args)) => bench::fleet::run(&args),
         Task::Bench(Bench::View(args)) => bench::view::run(&args),
+        Task::Bench(Bench::Console(args)) => bench::fleet::console::run(&args),
         Task::Bench(Bench::Watch(args)) => bench::fleet::watch::run(&args),
         Task::Soak(args) => soak::run(&args),
+        Task::Screenshots(args) => screenshots::run(&args),
         Task::Notices(args) => notices::run(&args),
         Task::BareLoop(args) => bench::agent::bare::run(&args),
     }

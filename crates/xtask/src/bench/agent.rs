@@ -5,14 +5,12 @@
 
 pub(crate) mod bare;
 mod install;
-pub(super) mod interrupt;
 mod measure;
 mod muster;
 mod others;
 mod process_tree;
 mod sandbox;
 mod slow_disk;
-pub(super) mod usage;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -22,6 +20,7 @@ use anyhow::bail;
 
 use crate::server;
 use crate::table::{Table, thousands};
+use crate::{interrupt, usage};
 use install::Package;
 use measure::{Cell, Figures, Plan};
 use sandbox::Sandbox;

@@ -1,25 +1,23 @@
 //! Benchmarks a large fleet: real servers and a simulated fleet (`testkit`'s binary `sim`) as child processes, with real TLS
 //! connections and frames.
 //!
-//! The [`Deployment`] holds servers and simulator; each step measures one thing and adds its rows. Counts come from the
-//! server's `/metrics`, memory and CPU from the kernel, durations of targets from the agents.
+//! The [`Deployment`] holds servers and simulator; each step measures one thing and adds its rows. Durations of targets come
+//! from the agents.
 
-mod deployment;
-mod engines;
+pub(crate) mod console;
 mod load;
 mod operate;
 mod restart;
-mod simulator;
 mod up;
 pub(crate) mod watch;
 
 use std::time::Duration;
 
-use super::agent::interrupt;
 use super::{row, seconds};
+use crate::deployment::{Deployment, Fleet};
+use crate::interrupt;
 use crate::server;
 use crate::table::{Table, thousands};
-use deployment::Deployment;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -55,19 +53,6 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// A small fleet on one server, for the benchmark of watchers.
-    fn of_watch(agents: usize, secs: u64) -> Self {
-        Self {
-            agents,
-            procs: 10,
-            replicas: 1,
-            delay: "5ms..50ms".to_owned(),
-            secs,
-            operations: 1,
-            built: true,
-        }
-    }
-
     fn n_processes(&self) -> usize {
         self.agents * self.procs
     }
@@ -83,7 +68,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     }
     interrupt::watch()?;
     let mut table = Table::new(["what", "measured", "aim"]);
-    let mut deployment = Deployment::start(args, &mut table)?;
+    let fleet = Fleet {
+        replicas: args.replicas,
+        delay: args.delay.clone(),
+        ..Fleet::new(args.agents)
+    };
+    let (mut deployment, enrolment) = Deployment::start(&fleet)?;
+    up::enrolled(args, enrolment, &mut table);
     up::measure(args, &mut deployment, &mut table)?;
     load::measure(args, &mut deployment, &mut table)?;
     operate::measure(args, &mut deployment, &mut table)?;

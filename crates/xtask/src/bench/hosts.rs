@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::net::Ipv4Addr;
 
 /// The first host; the others follow. The simulator counts in the same way.
-pub(super) const FIRST: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+pub(crate) const FIRST: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 
 /// The first `n` hosts as a JSON list.
 pub(super) fn list(n: usize) -> String {

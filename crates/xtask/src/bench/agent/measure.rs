@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::sandbox::Sandbox;
-use super::{BenchPaths, Peer, Supervisor, interrupt, usage};
+use super::{BenchPaths, Peer, Supervisor};
+use crate::{interrupt, usage};
 
 /// A figure, or why it is missing.
 pub(super) type Cell<T> = Result<T, String>;

@@ -13,8 +13,9 @@ use super::install::Package;
 use super::process_tree::{self, Tree};
 use super::sandbox::Sandbox;
 use super::slow_disk::SlowDisk;
-use super::{Peer, Started, Supervisor, interrupt};
+use super::{Peer, Started, Supervisor};
 use crate::client::Client;
+use crate::interrupt;
 use crate::server::{JOIN_TOKEN, Server};
 
 pub(super) const CAPTION: &str = "\

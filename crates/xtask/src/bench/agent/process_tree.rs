@@ -8,7 +8,8 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 
 use super::sandbox::Sandbox;
-use super::{Started, Supervisor, usage};
+use super::{Started, Supervisor};
+use crate::usage;
 
 #[derive(Debug)]
 pub(super) struct Tree {

@@ -1,4 +1,4 @@
-//! The environment of one supervisor: a folder, and a FIFO to which sleepers write. Kills everything that ran there.
+//! The environment of one supervisor: a folder that ends everything that runs there, and a FIFO to which sleepers write.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -8,19 +8,17 @@ use std::time::{Duration, Instant};
 use anyhow::bail;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat, open};
-use rustix::process::{Pid, Signal, kill_process};
-use tempfile::TempDir;
 
-use super::{BenchPaths, Supervisor, interrupt};
+use super::{BenchPaths, Supervisor};
+use crate::folder::WorkFolder;
+use crate::interrupt;
 
 /// How often the supervisor's API is polled.
 const ASK_EVERY: Duration = Duration::from_micros(200);
-/// Limit for everything that ran here to exit.
-const END_WITHIN: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
 pub(crate) struct Sandbox {
-    dir: TempDir,
+    dir: WorkFolder,
     fifo: File,
     sleeper: PathBuf,
     peers: PathBuf,
@@ -34,7 +32,7 @@ pub(crate) struct Sandbox {
 
 impl Sandbox {
     pub(super) fn new(paths: &BenchPaths, n: usize) -> anyhow::Result<Self> {
-        let dir = TempDir::with_prefix("bench-agent-")?;
+        let dir = WorkFolder::new("bench-agent-")?;
         let path = dir.path().join("up");
         mknodat(CWD, &path, FileType::Fifo, Mode::from_raw_mode(0o600), 0)?;
         // Opened for writing, too, so that the last sleeper does not cause an end of file.
@@ -171,52 +169,5 @@ impl Sandbox {
             *slot = pid.parse()?;
         }
         Ok(())
-    }
-
-    /// Ends everything that works in this folder or names it: supervisors first, so that nothing is started again.
-    fn end_all(&self) {
-        let began = Instant::now();
-        while began.elapsed() < END_WITHIN {
-            let mut here = self.everyone_here();
-            if here.is_empty() {
-                return;
-            }
-            here.sort_by_key(|(_, is_sleeper)| *is_sleeper);
-            for pid in here.iter().filter_map(|(pid, _)| Pid::from_raw(*pid)) {
-                // Gone already is what was wanted.
-                let _ = kill_process(pid, Signal::KILL);
-            }
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        eprintln!("left running: {:?}", self.everyone_here());
-    }
-
-    fn everyone_here(&self) -> Vec<(i32, bool)> {
-        let dir = self.dir();
-        let text = dir.to_string_lossy();
-        let us = std::process::id().cast_signed();
-        let mut found = Vec::new();
-        for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
-            let name = entry.file_name();
-            let Some(pid) = name.to_str().and_then(|name| name.parse::<i32>().ok()) else {
-                continue;
-            };
-            let arguments = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
-            let arguments = String::from_utf8_lossy(&arguments);
-            let works_here = || {
-                std::fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd.starts_with(dir))
-            };
-            if pid != us && (arguments.contains(text.as_ref()) || works_here()) {
-                let program = self.sleeper.to_string_lossy();
-                found.push((pid, arguments.starts_with(program.as_ref())));
-            }
-        }
-        found
-    }
-}
-
-impl Drop for Sandbox {
-    fn drop(&mut self) {
-        self.end_all();
     }
 }

@@ -15,7 +15,8 @@ use locks::Mutex;
 
 use super::measure::{self, Plan, percentile};
 use super::sandbox::Sandbox;
-use super::{BenchPaths, Peer, Supervisor, interrupt, muster, time};
+use super::{BenchPaths, Peer, Supervisor, muster, time};
+use crate::interrupt;
 use crate::table::Table;
 
 const SOURCE: &str = include_str!("slow_disk.c");

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use super::deployment::{CpuShare, Deployment};
 use super::{Args, row};
-use crate::bench::agent::interrupt;
+use crate::deployment::{CpuShare, Deployment};
+use crate::interrupt;
 use crate::table::{Table, thousands};
 
 /// Warm-up before a load is measured.

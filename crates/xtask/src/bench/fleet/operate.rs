@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, ensure};
 use serde_json::Value;
 
-use super::deployment::Deployment;
 use super::{Args, load, row, seconds};
-use crate::bench::agent::interrupt;
 use crate::bench::hosts;
 use crate::bench::millis;
 use crate::client::Client;
+use crate::deployment::Deployment;
+use crate::interrupt;
 use crate::table::{Table, thousands};
 
 const PATIENCE: Duration = Duration::from_secs(60);

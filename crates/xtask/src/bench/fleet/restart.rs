@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use super::deployment::Deployment;
 use super::{Args, row, seconds};
+use crate::deployment::Deployment;
 use crate::table::{Table, thousands};
 
 const PATIENCE: Duration = Duration::from_secs(180);

@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use super::deployment::Deployment;
 use super::{Args, row, seconds};
-use crate::bench::agent::interrupt;
 use crate::bench::api;
 use crate::bench::hosts;
+use crate::deployment::Deployment;
+use crate::interrupt;
 use crate::table::{Table, thousands};
 
 const PATIENCE: Duration = Duration::from_secs(180);
@@ -20,6 +20,17 @@ pub(super) fn measure(
 ) -> anyhow::Result<()> {
     connect(args, deployment, table)?;
     register(args, deployment, table)
+}
+
+pub(super) fn enrolled(args: &Args, took: Duration, table: &mut Table) {
+    let n_agents = thousands(args.agents as f64);
+    let rate = args.agents as f64 / took.as_secs_f64();
+    row(
+        table,
+        format!("enrol {n_agents} agents: keys, certificates, durable"),
+        format!("{} ({}/s)", seconds(took), thousands(rate)),
+        "",
+    );
 }
 
 fn connect(args: &Args, deployment: &mut Deployment, table: &mut Table) -> anyhow::Result<()> {
@@ -59,17 +70,7 @@ fn connect(args: &Args, deployment: &mut Deployment, table: &mut Table) -> anyho
 
 fn register(args: &Args, deployment: &mut Deployment, table: &mut Table) -> anyhow::Result<()> {
     let before = deployment.memory()?;
-    let hosts = hosts::list(args.agents);
-    let mut client = deployment.client()?;
-    let taken = deployment.statuses()?;
-    let started = Instant::now();
-    for number in 0..args.procs {
-        let body = api::register_on(&hosts, &format!("proc-{number}"));
-        client.gse("register_proc_info", &body)?;
-    }
-    let registered = started.elapsed();
-    deployment.until_statuses(taken + args.n_processes() as u64, PATIENCE)?;
-    let held = started.elapsed();
+    let (registered, held) = register_all(deployment, args.agents, args.procs)?;
     let n_processes = thousands(args.n_processes() as f64);
     row(
         table,
@@ -106,4 +107,24 @@ fn register(args: &Args, deployment: &mut Deployment, table: &mut Table) -> anyh
         "",
     );
     Ok(())
+}
+
+/// Registers as many processes on each host; returns the time until the requests were answered, and until every agent has
+/// reported its processes.
+pub(super) fn register_all(
+    deployment: &Deployment,
+    n_agents: usize,
+    n_names: usize,
+) -> anyhow::Result<(Duration, Duration)> {
+    let hosts = hosts::list(n_agents);
+    let mut client = deployment.client()?;
+    let taken = deployment.statuses()?;
+    let started = Instant::now();
+    for number in 0..n_names {
+        let body = api::register_on(&hosts, &format!("proc-{number}"));
+        client.gse("register_proc_info", &body)?;
+    }
+    let registered = started.elapsed();
+    deployment.until_statuses(taken + (n_agents * n_names) as u64, PATIENCE)?;
+    Ok((registered, started.elapsed()))
 }

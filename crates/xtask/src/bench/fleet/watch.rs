@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::ensure;
 
-use super::deployment::Deployment;
-use super::{Args, row};
-use crate::bench::agent::interrupt;
+use super::row;
+use crate::deployment::{Deployment, Fleet};
+use crate::interrupt;
 use crate::server::{self, APP_CODE, APP_SECRET};
 use crate::table::{Table, thousands};
 
@@ -100,9 +100,8 @@ pub(crate) fn run(args: &WatchArgs) -> anyhow::Result<()> {
         server::build(&server::PROGRAMS)?;
     }
     interrupt::watch()?;
-    let fleet = Args::of_watch(args.agents, args.secs);
     let mut table = Table::new(["what", "measured", "aim"]);
-    let mut deployment = Deployment::start(&fleet, &mut table)?;
+    let (mut deployment, _) = Deployment::start(&Fleet::new(args.agents))?;
     deployment.simulator.tell("connect")?;
     deployment.until_connected(args.agents, PATIENCE)?;
     deployment.until_quiet(PATIENCE)?;
@@ -130,7 +129,7 @@ pub(crate) fn run(args: &WatchArgs) -> anyhow::Result<()> {
             bytes.unwrap_or(0)
         };
         let (before, bytes, began) = (deployment.cpu(), read(&watchers), Instant::now());
-        interrupt::sleep(fleet.load_time())?;
+        interrupt::sleep(Duration::from_secs(args.secs))?;
         let share = deployment.cpu().since(before);
         let rate = (read(&watchers) - bytes) as f64 / began.elapsed().as_secs_f64();
         let memory = deployment.memory()?;

@@ -8,12 +8,12 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use anyhow::{Context, ensure};
 use serde_json::Value;
 
-use super::Args;
+use super::Fleet;
 use crate::bench::hosts;
 use crate::server::JOIN_TOKEN;
 
 #[derive(Debug)]
-pub(super) struct Simulator {
+pub(crate) struct Simulator {
     child: Child,
     stdin: ChildStdin,
     lines: Lines<BufReader<ChildStdout>>,
@@ -24,16 +24,17 @@ impl Simulator {
     pub(super) fn start(
         binaries: &Path,
         servers: &[SocketAddr],
-        args: &Args,
+        fleet: &Fleet,
     ) -> anyhow::Result<Self> {
         let sim = binaries.join("sim");
         let servers: Vec<String> = servers.iter().map(ToString::to_string).collect();
         let mut child = Command::new(&sim)
             .args(["--server", &servers.join(",")])
             .args(["--join", JOIN_TOKEN])
-            .args(["--agents", &args.agents.to_string()])
+            .args(["--agents", &fleet.agents.to_string()])
             .args(["--first-ip", &hosts::FIRST.to_string()])
-            .args(["--delay", &args.delay])
+            .args(["--delay", &fleet.delay])
+            .args(["--fail", &fleet.fail])
             .arg("--hold")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -54,11 +55,11 @@ impl Simulator {
         self.child.id().cast_signed()
     }
 
-    pub(super) fn tell(&mut self, line: &str) -> anyhow::Result<()> {
+    pub(crate) fn tell(&mut self, line: &str) -> anyhow::Result<()> {
         writeln!(self.stdin, "{line}").context("the simulator is gone")
     }
 
-    pub(super) fn stats(&mut self) -> anyhow::Result<Value> {
+    pub(crate) fn stats(&mut self) -> anyhow::Result<Value> {
         self.tell("stats")?;
         self.answer("stats")
     }

@@ -9,7 +9,7 @@ use tokio::signal::unix::{SignalKind, signal};
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// Installs handlers for SIGINT and SIGTERM.
-pub(in crate::bench) fn watch() -> anyhow::Result<()> {
+pub(crate) fn watch() -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
         .build()?;
@@ -33,7 +33,7 @@ pub(in crate::bench) fn watch() -> anyhow::Result<()> {
     Ok(())
 }
 
-pub(in crate::bench) fn check() -> anyhow::Result<()> {
+pub(crate) fn check() -> anyhow::Result<()> {
     match INTERRUPTED.load(Ordering::Relaxed) {
         true => bail!("interrupted"),
         false => Ok(()),
@@ -41,7 +41,7 @@ pub(in crate::bench) fn check() -> anyhow::Result<()> {
 }
 
 /// Sleeps, unless interrupted.
-pub(in crate::bench) fn sleep(time: Duration) -> anyhow::Result<()> {
+pub(crate) fn sleep(time: Duration) -> anyhow::Result<()> {
     let until = Instant::now() + time;
     loop {
         check()?;

@@ -1,4 +1,11 @@
-//! Servers and a simulated fleet, and their figures.
+//! Real servers and a simulated fleet as child processes, with real TLS connections and frames. Counts come from the server's
+//! `/metrics`, memory and CPU from the kernel.
+
+mod agent;
+mod engines;
+mod simulator;
+
+pub(crate) use agent::RealAgent;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -6,21 +13,44 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, ensure};
 use tempfile::TempDir;
 
-use super::engines::Engines;
-use super::simulator::Simulator;
-use super::{Args, row, seconds};
-use crate::bench::agent::{interrupt, usage};
 use crate::client::Client;
 use crate::server::{self, Server, Settings};
-use crate::table::{Table, thousands};
+use crate::{interrupt, usage};
+use engines::Engines;
+use simulator::Simulator;
 
 const POLL_EVERY: Duration = Duration::from_millis(20);
 /// Without a status for this time the fleet is idle.
 const QUIET: Duration = Duration::from_secs(2);
 
+/// What is deployed.
+#[derive(Debug, Clone)]
+pub(crate) struct Fleet {
+    /// Simulated agents, each with its own identity and connection.
+    pub(crate) agents: usize,
+    /// Servers. More than one share a PostgreSQL and a NATS that are started for them.
+    pub(crate) replicas: u8,
+    /// How long a simulated operation takes.
+    pub(crate) delay: String,
+    /// How many simulated operations fail: 0.1%.
+    pub(crate) fail: String,
+}
+
+impl Fleet {
+    /// Of one server.
+    pub(crate) fn new(agents: usize) -> Self {
+        Self {
+            agents,
+            replicas: 1,
+            delay: "5ms..50ms".to_owned(),
+            fail: "0%".to_owned(),
+        }
+    }
+}
+
 #[derive(Debug)]
-pub(super) struct Deployment {
-    pub(super) simulator: Simulator,
+pub(crate) struct Deployment {
+    pub(crate) simulator: Simulator,
     replicas: Vec<Replica>,
     binaries: PathBuf,
     /// Last, so that they outlive the replicas.
@@ -35,7 +65,7 @@ struct Replica {
 
 /// CPU time of servers and simulator.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Cpu {
+pub(crate) struct Cpu {
     at: Instant,
     servers: Duration,
     simulator: Duration,
@@ -43,21 +73,21 @@ pub(super) struct Cpu {
 
 /// Percent of one core.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct CpuShare {
-    pub(super) servers: f64,
-    pub(super) simulator: f64,
+pub(crate) struct CpuShare {
+    pub(crate) servers: f64,
+    pub(crate) simulator: f64,
 }
 
 impl Deployment {
-    /// Starts servers and simulator: every agent is enrolled, none is connected.
-    pub(super) fn start(args: &Args, table: &mut Table) -> anyhow::Result<Self> {
+    /// Starts servers and simulator: every agent is enrolled, none is connected. Returns how long the enrolment took.
+    pub(crate) fn start(fleet: &Fleet) -> anyhow::Result<(Self, Duration)> {
         let binaries = server::binaries()?;
-        let engines = match args.replicas {
+        let engines = match fleet.replicas {
             1 => None,
             _ => Some(Engines::start()?),
         };
         let mut replicas = Vec::new();
-        for _ in 0..args.replicas {
+        for _ in 0..fleet.replicas {
             let settings = Settings {
                 more: engines.as_ref().map(Engines::arguments).unwrap_or_default(),
                 ..Settings::default()
@@ -68,44 +98,40 @@ impl Deployment {
         }
         let addresses: Vec<_> = replicas.iter().map(|one| one.server.agents).collect();
         let started = Instant::now();
-        let simulator = Simulator::start(&binaries, &addresses, args)?;
+        let simulator = Simulator::start(&binaries, &addresses, fleet)?;
         let took = started.elapsed();
-        let rate = args.agents as f64 / took.as_secs_f64();
-        row(
-            table,
-            format!(
-                "enrol {} agents: keys, certificates, durable",
-                thousands(args.agents as f64)
-            ),
-            format!("{} ({}/s)", seconds(took), thousands(rate)),
-            "",
-        );
-        Ok(Self {
+        let deployment = Self {
             simulator,
             replicas,
             binaries,
             engines,
-        })
+        };
+        Ok((deployment, took))
     }
 
     /// Where the API of the first replica answers.
-    pub(super) fn http(&self) -> std::net::SocketAddr {
+    pub(crate) fn http(&self) -> std::net::SocketAddr {
         self.replicas[0].server.http
     }
 
+    /// Where agents connect to the first replica.
+    pub(crate) fn agents(&self) -> std::net::SocketAddr {
+        self.replicas[0].server.agents
+    }
+
     /// A connection to the API of the first replica.
-    pub(super) fn client(&self) -> anyhow::Result<Client> {
+    pub(crate) fn client(&self) -> anyhow::Result<Client> {
         Client::connect(self.replicas[0].server.http)
     }
 
     /// Resident memory of all servers, in bytes.
-    pub(super) fn memory(&self) -> anyhow::Result<u64> {
+    pub(crate) fn memory(&self) -> anyhow::Result<u64> {
         let each = self.replicas.iter().map(|replica| replica.server.memory());
         each.sum()
     }
 
     /// Size of the store in bytes.
-    pub(super) fn store_bytes(&self) -> anyhow::Result<u64> {
+    pub(crate) fn store_bytes(&self) -> anyhow::Result<u64> {
         if let Some(engines) = &self.engines {
             return engines.store_bytes();
         }
@@ -116,12 +142,12 @@ impl Deployment {
         Ok(bytes)
     }
 
-    pub(super) fn n_servers(&self) -> usize {
+    pub(crate) fn n_servers(&self) -> usize {
         self.replicas.len()
     }
 
     /// Statuses that all servers have received.
-    pub(super) fn statuses(&self) -> anyhow::Result<u64> {
+    pub(crate) fn statuses(&self) -> anyhow::Result<u64> {
         let each = self.replicas.iter().map(|replica| {
             let mut client = Client::connect(replica.server.http)?;
             metric(&mut client, "muster_statuses_total")
@@ -130,7 +156,7 @@ impl Deployment {
     }
 
     /// Waits until every agent is connected.
-    pub(super) fn until_connected(
+    pub(crate) fn until_connected(
         &mut self,
         n_agents: usize,
         patience: Duration,
@@ -143,7 +169,7 @@ impl Deployment {
     }
 
     /// Waits until more agents than `before` have lost their server.
-    pub(super) fn until_lost(&mut self, before: u64, patience: Duration) -> anyhow::Result<()> {
+    pub(crate) fn until_lost(&mut self, before: u64, patience: Duration) -> anyhow::Result<()> {
         wait(patience, || {
             let lost = self.simulator.stats()?["lost"].as_u64().unwrap_or(0);
             let what = "no agent has noticed".to_owned();
@@ -152,7 +178,7 @@ impl Deployment {
     }
 
     /// Waits until the servers have received so many statuses.
-    pub(super) fn until_statuses(&self, wanted: u64, patience: Duration) -> anyhow::Result<()> {
+    pub(crate) fn until_statuses(&self, wanted: u64, patience: Duration) -> anyhow::Result<()> {
         wait(patience, || {
             let taken = self.statuses()?;
             let what = format!("{taken} of {wanted} statuses are taken");
@@ -161,7 +187,7 @@ impl Deployment {
     }
 
     /// Waits until so many results are acknowledged.
-    pub(super) fn until_acknowledged(
+    pub(crate) fn until_acknowledged(
         &mut self,
         wanted: u64,
         patience: Duration,
@@ -175,7 +201,7 @@ impl Deployment {
     }
 
     /// Waits until no further status arrives.
-    pub(super) fn until_quiet(&self, patience: Duration) -> anyhow::Result<()> {
+    pub(crate) fn until_quiet(&self, patience: Duration) -> anyhow::Result<()> {
         let (mut last, mut since) = (self.statuses()?, Instant::now());
         wait(patience, || {
             let taken = self.statuses()?;
@@ -187,7 +213,7 @@ impl Deployment {
         })
     }
 
-    pub(super) fn cpu(&self) -> Cpu {
+    pub(crate) fn cpu(&self) -> Cpu {
         let pids: Vec<i32> = self.replicas.iter().map(|one| one.server.pid()).collect();
         Cpu {
             at: Instant::now(),
@@ -197,12 +223,12 @@ impl Deployment {
     }
 
     /// Kills the first server.
-    pub(super) fn kill_server(&mut self) -> anyhow::Result<()> {
+    pub(crate) fn kill_server(&mut self) -> anyhow::Result<()> {
         self.replicas[0].server.kill()
     }
 
     /// Restarts the first server on its ports and data; returns the time until it is ready.
-    pub(super) fn start_server(&mut self) -> anyhow::Result<Duration> {
+    pub(crate) fn start_server(&mut self) -> anyhow::Result<Duration> {
         let engines = self.engines.as_ref();
         let replica = &mut self.replicas[0];
         let settings = Settings {
@@ -216,7 +242,7 @@ impl Deployment {
     }
 
     /// Ends everything.
-    pub(super) fn end(self) -> anyhow::Result<()> {
+    pub(crate) fn end(self) -> anyhow::Result<()> {
         self.simulator.end()?;
         for mut replica in self.replicas {
             replica.server.kill()?;
@@ -253,7 +279,7 @@ fn wait(
 
 impl Cpu {
     /// CPU time of servers and simulator since an earlier measurement.
-    pub(super) fn used_since(self, earlier: Self) -> (Duration, Duration) {
+    pub(crate) fn used_since(self, earlier: Self) -> (Duration, Duration) {
         (
             self.servers.saturating_sub(earlier.servers),
             self.simulator.saturating_sub(earlier.simulator),
@@ -261,7 +287,7 @@ impl Cpu {
     }
 
     /// CPU share since an earlier measurement.
-    pub(super) fn since(self, earlier: Self) -> CpuShare {
+    pub(crate) fn since(self, earlier: Self) -> CpuShare {
         let time = self.at.duration_since(earlier.at).as_secs_f64();
         let share =
             |now: Duration, then: Duration| 100.0 * now.saturating_sub(then).as_secs_f64() / time;

@@ -10,7 +10,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 const OPEN_FILES: u64 = 16_384;
 
 /// Raises the limit of open files for all children.
-pub(super) fn raise_open_files() -> anyhow::Result<()> {
+pub(crate) fn raise_open_files() -> anyhow::Result<()> {
     let limit = getrlimit(Resource::Nofile);
     let wanted = limit
         .maximum
@@ -23,7 +23,7 @@ pub(super) fn raise_open_files() -> anyhow::Result<()> {
 }
 
 /// PSS in bytes: shared memory is counted once.
-pub(super) fn memory(pids: &[i32]) -> anyhow::Result<u64> {
+pub(crate) fn memory(pids: &[i32]) -> anyhow::Result<u64> {
     let mut kib = 0;
     for pid in pids {
         let path = format!("/proc/{pid}/smaps_rollup");
@@ -36,7 +36,7 @@ pub(super) fn memory(pids: &[i32]) -> anyhow::Result<u64> {
 }
 
 /// CPU time of all threads. An exited process counts as zero.
-pub(in crate::bench) fn cpu(pids: &[i32]) -> Duration {
+pub(crate) fn cpu(pids: &[i32]) -> Duration {
     let mut total = 0;
     for pid in pids {
         let threads = std::fs::read_dir(format!("/proc/{pid}/task"));
@@ -51,7 +51,7 @@ pub(in crate::bench) fn cpu(pids: &[i32]) -> Duration {
 }
 
 /// A process and its descendants, without programs of this name and their descendants.
-pub(super) fn tree(root: i32, except: &str) -> Vec<i32> {
+pub(crate) fn tree(root: i32, except: &str) -> Vec<i32> {
     let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
     for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
         let Ok(stat) = std::fs::read_to_string(entry.path().join("stat")) else {
