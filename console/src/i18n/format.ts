@@ -53,6 +53,13 @@ export function duration(ms: number): string {
   return parts.join(' ');
 }
 
+/** How long something took, for narrow columns: "331ms", "1.2s", "3m". */
+export function shortTook(ms: number): string {
+  if (ms < 1000) return `${ms}ms`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)}${language.value === 'zh' ? '秒' : 's'}`;
+  return shortDuration(ms);
+}
+
 /** The largest unit alone, for narrow columns: "3d", "52s". */
 export function shortDuration(ms: number): string {
   const chinese = language.value === 'zh';

@@ -27,21 +27,21 @@ export function processColumns(): Column<Process>[] {
     {
       key: 'process',
       title: titles.process,
-      width: 130,
-      grow: 3,
+      width: 170,
+      grow: 4,
       rank: 0,
       sort: 'name',
       cell: row => (
-        <a href={paths.instance(`${row.namespace}/${row.name}`, row.host)}>
+        <a class="full-name" href={paths.instance(`${row.namespace}/${row.name}`, row.host)}>
           <span class="muted">{row.namespace}/</span>
-          {row.name}
+          <span>{row.name}</span>
         </a>
       ),
     },
     {
       key: 'host',
       title: titles.host,
-      width: 108,
+      width: 118,
       grow: 2,
       rank: 1,
       sort: 'host',
@@ -129,7 +129,7 @@ export function processColumns(): Column<Process>[] {
       key: 'message',
       title: titles.message,
       width: 160,
-      grow: 5,
+      grow: 4,
       rank: 2,
       cell: row => <span title={plainMessage(rowText(row))}>{plainMessage(rowText(row))}</span>,
     },

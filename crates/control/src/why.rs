@@ -275,6 +275,7 @@ impl Known {
         match (self.message.as_str(), self.last_exit) {
             ("", Some(exit)) if !self.runs() => format!("{head}; last: {}", exit.exit),
             ("", _) => head,
+            (message, _) if message.starts_with("gave up after") => format!("the agent {message}"),
             (message, _) => format!("{head}: {message}"),
         }
     }
@@ -378,6 +379,11 @@ mod tests {
             "the agent gave up after 4 attempts; last: exited with code 1"
         );
         assert_eq!((reason.code, &*reason.params["tried"]), ("gave_up", "4"));
+        known.message = "gave up after 4 attempts in 30 s; exited with code 1".to_owned();
+        assert_eq!(
+            known.text(&reason),
+            "the agent gave up after 4 attempts in 30 s; exited with code 1"
+        );
         assert_eq!(known.since(None), UnixMillis(70));
     }
 

@@ -1,6 +1,6 @@
 import { ProgressBadge } from '../../components/state-badge';
 import { opWord } from '../../i18n/common';
-import { shortDuration } from '../../i18n/format';
+import { shortTook } from '../../i18n/format';
 import type { Column } from '../../table/table';
 import { paths } from '../../url/paths';
 import type { ResultRow } from './source';
@@ -40,7 +40,7 @@ export function resultColumns(): Column<ResultRow>[] {
       width: 70,
       rank: 3,
       align: 'right',
-      cell: row => (row.tookMs === null ? '' : row.tookMs < 1000 ? `${row.tookMs}ms` : shortDuration(row.tookMs)),
+      cell: row => (row.tookMs === null ? '' : shortTook(row.tookMs)),
     },
     {
       key: 'message',
