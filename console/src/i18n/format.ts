@@ -53,6 +53,9 @@ export function duration(ms: number): string {
   return parts.join(' ');
 }
 
+/** A host's address, with its cloud area if that is not the default one. */
+export const hostText = (host: string) => host.replace(/^0:/, '');
+
 /** How long something took, for narrow columns: "331ms", "1.2s", "3m". */
 export function shortTook(ms: number): string {
   if (ms < 1000) return `${ms}ms`;

@@ -3,7 +3,7 @@ import { Icon } from '../components/icon';
 import { StateBadge } from '../components/state-badge';
 import { Ago, Since } from '../components/time';
 import { t as common } from '../i18n/common';
-import { count, decimal } from '../i18n/format';
+import { count, decimal, hostText } from '../i18n/format';
 import { plainMessage } from '../logs/ansi';
 import type { Column } from '../table/table';
 import { paths } from '../url/paths';
@@ -52,7 +52,7 @@ export function processColumns(): Column<Process>[] {
               <Icon name="away" size={12} />
             </span>
           )}
-          {row.host.replace(/^0:/, '')}
+          {hostText(row.host)}
           {row.hostname && <span class="muted"> {row.hostname}</span>}
         </>
       ),

@@ -61,6 +61,7 @@ export const t = defineStrings({
     kinds: { event: 'Event', operation: 'Operation', agent: 'Agent', spec: 'Spec', config: 'Config', health: 'Health' },
     by: (who: string) => `by ${who}`,
     older: 'Older',
+    times: (n: number) => `${n} times, first`,
     allLogs: 'All output',
   },
   zh: {
@@ -123,6 +124,7 @@ export const t = defineStrings({
     kinds: { event: '事件', operation: '操作', agent: 'Agent', spec: '规格', config: '配置', health: '健康' },
     by: who => `操作人 ${who}`,
     older: '更早',
+    times: n => `共 ${n} 次，最早`,
     allLogs: '全部输出',
   },
 });

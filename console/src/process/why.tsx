@@ -18,6 +18,7 @@ import { paths } from '../url/paths';
 import { exitWords } from './exit';
 import { entryText, whyText } from './sentences';
 import { t } from './strings';
+import { grouped } from './timeline';
 import './why.css';
 
 interface WhyProps {
@@ -114,7 +115,7 @@ export function TimelineList({ process, host, limit = 50 }: { process?: string; 
   return (
     <>
       <ol class="timeline">
-        {entries.map(entry => (
+        {grouped(entries).map(({ entry, count: times, since }) => (
           <li key={entry.id} class={`timeline-entry timeline-${entry.kind}`}>
             <span class="timeline-icon" title={(t().kinds as Record<string, string>)[entry.kind] ?? entry.kind}>
               <Icon name={KIND_ICONS[entry.kind] ?? 'info'} size={13} />
@@ -131,6 +132,12 @@ export function TimelineList({ process, host, limit = 50 }: { process?: string; 
               </p>
               <p class="muted timeline-note">
                 <Ago at={entry.at} />
+                {times > 1 && (
+                  <>
+                    {' · '}
+                    {t().times(times)} <Ago at={since} />
+                  </>
+                )}
                 {(entry.user || entry.app) && ` · ${t().by(entry.user || entry.app || '')}`}
                 {entry.from && ` · ${entry.from}`}
               </p>

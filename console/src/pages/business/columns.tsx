@@ -6,7 +6,7 @@ import { Icon } from '../../components/icon';
 import { STATES, StateBadge } from '../../components/state-badge';
 import { Since } from '../../components/time';
 import { t as common, envWord } from '../../i18n/common';
-import { count, decimal } from '../../i18n/format';
+import { count, decimal, hostText } from '../../i18n/format';
 import { plainMessage } from '../../logs/ansi';
 import { t as processWords } from '../../process/strings';
 import type { Column } from '../../table/table';
@@ -114,7 +114,7 @@ export function viewColumns(onExpand: (expand: string[]) => void): Column<ViewLi
                 <Icon name="away" size={12} />
               </span>
             )}
-            {row.host.replace(/^0:/, '')}
+            {hostText(row.host)}
             {row.cloud_name && <span class="muted"> {row.cloud_name}</span>}
           </>
         ),

@@ -1,6 +1,7 @@
 import type { EventRow } from '../../api/types';
 import { Icon, type IconName } from '../../components/icon';
 import type { Tone } from '../../components/state-badge';
+import { hostText } from '../../i18n/format';
 import '../../components/state-badge.css';
 import { Ago } from '../../components/time';
 import { plainMessage } from '../../logs/ansi';
@@ -58,7 +59,7 @@ export function eventColumns(): Column<EventRow>[] {
       width: 120,
       grow: 1,
       rank: 3,
-      cell: row => <a href={paths.host(row.host)}>{row.host.replace(/^0:/, '')}</a>,
+      cell: row => <a href={paths.host(row.host)}>{hostText(row.host)}</a>,
     },
     { key: 'exit', title: titles.exit, width: 80, rank: 4, cell: exitText },
     {

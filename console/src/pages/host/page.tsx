@@ -12,7 +12,7 @@ import { Empty, Loaded } from '../../components/states';
 import { Tabs } from '../../components/tabs';
 import { Since, Time } from '../../components/time';
 import { t as common } from '../../i18n/common';
-import { bytes } from '../../i18n/format';
+import { bytes, hostText } from '../../i18n/format';
 import { language } from '../../i18n/i18n';
 import { useLive } from '../../live/live';
 import { ActionBar } from '../../process/action-bar';
@@ -38,7 +38,7 @@ export default function HostPage() {
   const [{ tab, sort }, set] = useUrlState(pageState);
   const answer = useData(host, signal => get<Host>(`/hosts/${segment(host)}`, {}, signal));
   const words = t();
-  useTitle(host);
+  useTitle(hostText(host));
   useLive({ kinds: ['agent'], subjects: [host] }, answer.reload);
   if (answer.error instanceof ApiError && answer.error.status === 404)
     return (
@@ -87,7 +87,7 @@ function HostHead({ row }: { row: Host }) {
     <>
       <div class="page-head">
         <h1>
-          {row.host} {row.hostname && <span class="muted">{row.hostname}</span>}
+          {hostText(row.host)} {row.hostname && <span class="muted">{row.hostname}</span>}
         </h1>
         <span class={`state ${row.connected ? 'tone-good' : 'tone-warn'}`}>
           <Icon name={row.connected ? 'dot' : 'away'} size={13} />

@@ -2,7 +2,7 @@ import type { Host } from '../../api/types';
 import { Icon } from '../../components/icon';
 import { StateBar } from '../../components/state-bar';
 import { Ago, Since } from '../../components/time';
-import { bytes, count } from '../../i18n/format';
+import { bytes, count, hostText } from '../../i18n/format';
 import type { Column } from '../../table/table';
 import { paths } from '../../url/paths';
 import { t } from './strings';
@@ -26,7 +26,7 @@ export function hostColumns(): Column<Host>[] {
       grow: 2,
       rank: 0,
       sort: 'host',
-      cell: row => <a href={paths.host(row.host)}>{row.host}</a>,
+      cell: row => <a href={paths.host(row.host)}>{hostText(row.host)}</a>,
     },
     {
       key: 'hostname',

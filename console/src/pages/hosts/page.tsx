@@ -55,7 +55,7 @@ export default function HostsPage() {
     connected: state.connected,
     version: state.version,
     cloud: state.cloud,
-    order: state.sort,
+    order: state.sort || 'host',
   };
   const rows = useRows<Host>(
     JSON.stringify(query),

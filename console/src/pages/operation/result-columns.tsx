@@ -1,6 +1,6 @@
 import { ProgressBadge } from '../../components/state-badge';
 import { opWord } from '../../i18n/common';
-import { shortTook } from '../../i18n/format';
+import { hostText, shortTook } from '../../i18n/format';
 import type { Column } from '../../table/table';
 import { paths } from '../../url/paths';
 import type { ResultRow } from './source';
@@ -30,7 +30,7 @@ export function resultColumns(): Column<ResultRow>[] {
       width: 130,
       grow: 1,
       rank: 1,
-      cell: row => <a href={paths.host(row.host)}>{row.host.replace(/^0:/, '')}</a>,
+      cell: row => <a href={paths.host(row.host)}>{hostText(row.host)}</a>,
     },
     { key: 'op', title: titles.op, width: 84, rank: 5, cell: row => opWord(row.op) },
     { key: 'exit', title: titles.exit, width: 80, rank: 4, cell: exitText },

@@ -71,7 +71,7 @@ export function operationColumns(businessName: (id: number) => string): Column<O
     {
       key: 'counts',
       title: titles.counts,
-      width: 96,
+      width: 118,
       rank: 2,
       align: 'right',
       cell: row => `${count(row.ok)} / ${count(row.total)}`,

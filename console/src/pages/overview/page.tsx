@@ -10,7 +10,7 @@ import { Bar } from '../../components/state-bar';
 import { Empty, ErrorBox, Loaded, Skeleton } from '../../components/states';
 import { Ago } from '../../components/time';
 import { opWord } from '../../i18n/common';
-import { count } from '../../i18n/format';
+import { count, hostText } from '../../i18n/format';
 import { useLive } from '../../live/live';
 import { plainMessage } from '../../logs/ansi';
 import { eventText } from '../../process/sentences';
@@ -157,7 +157,7 @@ function EventList({ events }: { events: EventRow[] }) {
       {events.map((event, index) => (
         <li key={event.id ?? `${event.at} ${event.process} ${index}`}>
           <a class="latest-name ellipsis" href={paths.instance(event.process, event.host)}>
-            {event.process} <span class="muted">{event.host.replace(/^0:/, '')}</span>
+            {event.process} <span class="muted">{hostText(event.host)}</span>
           </a>
           <span class="latest-when muted">
             <Ago at={event.at} />

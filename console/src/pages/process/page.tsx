@@ -13,7 +13,7 @@ import { Empty, Loaded } from '../../components/states';
 import { Tabs } from '../../components/tabs';
 import { Ago } from '../../components/time';
 import { opWord, reasonWord } from '../../i18n/common';
-import { count } from '../../i18n/format';
+import { count, hostText } from '../../i18n/format';
 import { language } from '../../i18n/i18n';
 import { useLive } from '../../live/live';
 import { askOperation } from '../../operate/host';
@@ -158,7 +158,7 @@ function HostsTab({ filter, sort, onSort }: { filter: ProcessFilter; sort: strin
 
 const hostCell = (row: { namespace: string; name: string; host: string; hostname?: string | null }) => (
   <a href={paths.instance(`${row.namespace}/${row.name}`, row.host)}>
-    {row.host.replace(/^0:/, '')}
+    {hostText(row.host)}
     {row.hostname && <span class="muted"> {row.hostname}</span>}
   </a>
 );
