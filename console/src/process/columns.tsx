@@ -41,7 +41,7 @@ export function processColumns(): Column<Process>[] {
     {
       key: 'host',
       title: titles.host,
-      width: 118,
+      width: 132,
       grow: 2,
       rank: 1,
       sort: 'host',

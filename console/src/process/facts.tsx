@@ -3,7 +3,7 @@ import type { Process } from '../api/types';
 import { Ago, Since, Time } from '../components/time';
 import '../components/field.css';
 import { t as common } from '../i18n/common';
-import { count, decimal } from '../i18n/format';
+import { count, decimal, hostText } from '../i18n/format';
 import { paths } from '../url/paths';
 import { exitWords } from './exit';
 import { Labels } from './labels';
@@ -16,7 +16,7 @@ export function ProcessFacts({ row }: { row: Process }) {
     <dl class="facts">
       <dt>{words.host}</dt>
       <dd>
-        <a href={paths.host(row.host)}>{row.hostname ? `${row.hostname} · ${row.host}` : row.host}</a>
+        <a href={paths.host(row.host)}>{row.hostname ? `${row.hostname} · ${hostText(row.host)}` : hostText(row.host)}</a>
       </dd>
       <dt>{words.agent}</dt>
       <dd class={row.connected ? '' : 'tone-warn'}>{row.connected ? words.connected : words.away}</dd>

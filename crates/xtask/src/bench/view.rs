@@ -20,6 +20,9 @@ pub(crate) struct Args {
     /// How many processes, one column each.
     #[arg(long, value_delimiter = ',', default_value = "10000,50000,1000000")]
     processes: Vec<usize>,
+    /// Takes the binaries as they are beside this one.
+    #[arg(long)]
+    built: bool,
 }
 
 /// Request bodies of process_status, without business and page.
@@ -77,7 +80,9 @@ fn questions(n_hosts: usize) -> Vec<(&'static str, Value)> {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
-    server::build(&server::PROGRAMS)?;
+    if !args.built {
+        server::build(&server::PROGRAMS)?;
+    }
     let mut columns = Vec::new();
     for n_processes in &args.processes {
         eprintln!("{} processes …", thousands(*n_processes as f64));
