@@ -16,7 +16,9 @@ export function ProcessFacts({ row }: { row: Process }) {
     <dl class="facts">
       <dt>{words.host}</dt>
       <dd>
-        <a href={paths.host(row.host)}>{row.hostname ? `${row.hostname} · ${hostText(row.host)}` : hostText(row.host)}</a>
+        <a href={paths.host(row.host)}>
+          {row.hostname ? `${row.hostname} · ${hostText(row.host)}` : hostText(row.host)}
+        </a>
       </dd>
       <dt>{words.agent}</dt>
       <dd class={row.connected ? '' : 'tone-warn'}>{row.connected ? words.connected : words.away}</dd>
