@@ -1,4 +1,4 @@
-// The main flow by keyboard only: find, select all that match, restart, follow, read why some failed, retry them.
+// Select all that match, confirm with its consequences, stay on the list, read why some failed, retry them.
 import assert from 'node:assert/strict';
 import { api, axeClean, connectedHosts, flow, logIn, openPage, specOf, step, withProcess } from './harness.mjs';
 
@@ -10,7 +10,7 @@ await flow(async browser => {
 
   await withProcess(page, 'flow/steady', one, specOf('steady', 'while true; do sleep 1; done'), {}, () =>
     withProcess(page, 'flow/broken', one, specOf('broken', 'echo no such table; exit 3'), {}, async () => {
-      await step('find by keyboard', async () => {
+      await step('find', async () => {
         await page.keyboard.press('/');
         await page.keyboard.type('ns:flow');
         await page.keyboard.press('Enter');

@@ -5,6 +5,7 @@
 // The flow ends with exit code 0 if all its steps passed. It prints one line for each step.
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
+import { createInterface } from 'node:readline';
 import { chromium } from 'playwright-core';
 
 const need = name => {
@@ -49,17 +50,43 @@ export async function flow(run, { sample = false } = {}) {
   } catch (error) {
     console.error(error);
     process.exitCode = 1;
+    await keepScreenshots(browser);
   } finally {
     await browser.close();
+    answers.close();
   }
 }
 
+/** What each page showed when the flow failed, for the person who looks into it. */
+async function keepScreenshots(browser) {
+  const { MUSTER_SCREENSHOTS: where } = process.env;
+  if (!where) return;
+  const pages = browser.contexts().flatMap(context => context.pages());
+  for (const [number, page] of pages.entries()) await page.screenshot({ path: `${where}/${number}.png` });
+}
+
+const answers = createInterface({ input: process.stdin });
+
+/**
+ * Asks the test that runs this flow for what a browser cannot do: `kill-server`, `start-server`, `kill-agent`, `start-agent`,
+ * `four-agents`. By hand: do it, then press Enter.
+ */
+export function ask(request) {
+  const answer = new Promise(resolve => {
+    answers.once('line', resolve);
+  });
+  console.log(`@${request}`);
+  return answer;
+}
+
 export async function step(name, run) {
+  const begun = Date.now();
+  const seconds = () => `(${((Date.now() - begun) / 1000).toFixed(1)} s)`;
   try {
     await run();
-    console.log(`ok   ${name}`);
+    console.log(`ok   ${name} ${seconds()}`);
   } catch (error) {
-    console.log(`FAIL ${name}`);
+    console.log(`FAIL ${name} ${seconds()}`);
     throw error;
   }
 }
@@ -93,6 +120,16 @@ export async function logIn(page, next = '/ui/', { name = user, secret = passwor
   await page.click('button[type=submit]');
   await page.waitForURL(address => !address.pathname.startsWith('/ui/login'));
   await page.waitForSelector('.shell');
+}
+
+/** Presses Tab until the focus is where it is wanted. */
+export async function tabTo(page, selector, key = 'Tab') {
+  const wanted = page.locator(selector);
+  for (let presses = 0; presses < 100; presses++) {
+    if (await wanted.evaluateAll(found => found.includes(document.activeElement))) return;
+    await page.keyboard.press(key);
+  }
+  assert.fail(`100 times ${key} do not lead to ${selector}`);
 }
 
 /** A request of the page's own login to the native API. */
@@ -129,9 +166,11 @@ export function specOf(name, command, more = {}) {
   };
 }
 
-/** Registers a process on some hosts for the time of `run`, then stops and forgets it. */
+/** Registers a process on some hosts for the time of `run`, then stops and forgets it. `spec` may be a function of the host. */
 export async function withProcess(page, name, hosts, spec, labels, run) {
-  await api(page, 'PUT', `/processes/${name}`, { hosts, spec, labels });
+  if (typeof spec === 'function')
+    for (const host of hosts) await api(page, 'PUT', `/processes/${name}`, { hosts: [host], spec: spec(host), labels });
+  else await api(page, 'PUT', `/processes/${name}`, { hosts, spec, labels });
   try {
     await run();
   } finally {

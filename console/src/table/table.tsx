@@ -115,8 +115,8 @@ export function Table<T>(props: TableProps<T>) {
     expected.current = element.scrollTop;
   };
 
-  // Another filter begins at the top.
-  useEffect(() => {
+  // Another filter begins at the top, before the next key is read.
+  useLayoutEffect(() => {
     scrollTo(0);
     setActive(-1);
   }, [rows]);

@@ -13,22 +13,31 @@ use testkit::{Agent, Cluster, wait};
 
 const USER: &str = "ada";
 const PASSWORD: &str = "correct horse";
-const HOST: &str = "10.5.0.1";
 
 /// A server with an agent and an administrator. Flows register the processes that they need.
 struct World {
     cluster: Cluster,
-    agent: Agent,
+    agents: Vec<Agent>,
 }
 
 impl World {
     fn start() -> Self {
-        let cluster = Cluster::start();
-        let agent = cluster.agent(HOST);
-        let world = Self { cluster, agent };
+        let mut world = Self {
+            cluster: Cluster::start(),
+            agents: Vec::new(),
+        };
+        world.have_agents(1);
         let user = json!({"name": USER, "password": PASSWORD, "grants": [{"role": "admin"}]});
         world.ask("POST", "/api/v1/users", user);
         world
+    }
+
+    /// Starts agents until there are so many.
+    fn have_agents(&mut self, n_agents: usize) {
+        for number in self.agents.len() + 1..=n_agents {
+            self.agents
+                .push(self.cluster.agent(&format!("10.5.0.{number}")));
+        }
     }
 
     #[track_caller]
@@ -55,16 +64,17 @@ impl World {
     /// Does what a flow asks for.
     fn obey(&mut self, request: &str) {
         match request {
-            "restart-server" => self.cluster.restart_server(),
             "kill-server" => self.cluster.kill_server(),
+            "start-server" => self.cluster.restart_server(),
             "kill-agent" => {
-                self.agent.kill();
-                self.cluster.wait_for_agent(HOST, false);
+                self.agents[0].kill();
+                self.cluster.wait_for_agent(&self.agents[0].ip, false);
             }
-            "restart-agent" => {
-                self.agent.restart();
-                self.cluster.wait_for_agent(HOST, true);
+            "start-agent" => {
+                self.agents[0].restart();
+                self.cluster.wait_for_agent(&self.agents[0].ip, true);
             }
+            "four-agents" => self.have_agents(4),
             other => panic!("a flow asks for {other:?}, which is not known here"),
         }
     }
@@ -109,7 +119,6 @@ fn run_in(mut world: World, flow: &str, args: &[&str]) {
         .spawn()
         .unwrap();
     let mut stdin = child.stdin.take().unwrap();
-    let mut messages = Vec::new();
     for line in BufReader::new(child.stdout.take().unwrap()).lines() {
         let line = line.unwrap();
         match line.strip_prefix('@') {
@@ -117,12 +126,11 @@ fn run_in(mut world: World, flow: &str, args: &[&str]) {
                 world.obey(request);
                 writeln!(stdin, "done").unwrap();
             }
-            None => messages.push(line),
+            None => println!("{line}"),
         }
     }
     let status = wait::until("the flow to end", || child.try_wait().unwrap());
-    let messages = messages.join("\n");
-    assert!(status.success(), "{flow}: {status}\n{messages}");
+    assert!(status.success(), "{flow}: {status}");
 }
 
 #[test]
@@ -138,6 +146,11 @@ fn a_process_is_found_and_opened() {
 #[test]
 fn an_operation_shows_its_consequences_and_is_followed() {
     run("act");
+}
+
+#[test]
+fn the_main_flow_needs_no_mouse() {
+    run("keyboard");
 }
 
 #[test]
