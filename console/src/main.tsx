@@ -7,7 +7,7 @@ import { language } from './i18n/i18n';
 import { startKeys } from './keys/keys';
 import { applyTheme } from './theme/theme';
 
-applyTheme();
+effect(applyTheme);
 effect(() => {
   document.documentElement.lang = language.value === 'zh' ? 'zh-CN' : 'en';
 });

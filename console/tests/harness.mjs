@@ -98,7 +98,13 @@ export async function openPage(browser, { language = 'en', theme = 'light', widt
     colorScheme: theme,
     viewport: { width, height },
   });
-  const page = await context.newPage();
+  return await watched(await context.newPage());
+}
+
+/** Another tab of the same browser. */
+export const openTab = async page => await watched(await page.context().newPage());
+
+async function watched(page) {
   page.on('pageerror', error => messages.push(`error: ${error.message}`));
   page.on('console', message => {
     if (message.type() === 'error' || /Content Security Policy|Trusted/.test(message.text()))
@@ -120,6 +126,15 @@ export async function logIn(page, next = '/ui/', { name = user, secret = passwor
   await page.click('button[type=submit]');
   await page.waitForURL(address => !address.pathname.startsWith('/ui/login'));
   await page.waitForSelector('.shell');
+}
+
+/** How many requests the server has answered whose endpoint matches, those for this number included. */
+export async function requests(endpoint) {
+  const lines = (await (await fetch(`${url}/metrics`)).text()).split('\n');
+  return lines
+    .map(line => /^muster_http_requests_total\{.*endpoint="([^"]*)".*\} (\d+)/.exec(line))
+    .filter(found => found && endpoint.test(found[1]))
+    .reduce((sum, found) => sum + Number(found[2]), 0);
 }
 
 /** Presses Tab until the focus is where it is wanted. */

@@ -37,4 +37,7 @@ export function retryAfter(header: string | null): number | null {
   return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : null;
 }
 
+/** The server did not answer, or a proxy before it, or it was about to stop. */
+export const isAway = (error: unknown) => error instanceof ApiError && [0, 502, 503, 504].includes(error.status);
+
 export const isAbort = (error: unknown) => error instanceof DOMException && error.name === 'AbortError';

@@ -1,7 +1,7 @@
 /** Loads data for a component. What was loaded stays until the next answer comes; a new login or a lost stream loads again. */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { live } from '../live/live';
-import { isAbort } from './errors';
+import { isAbort, isAway } from './errors';
 import { loginCount } from './session';
 
 export interface Data<T> {
@@ -41,9 +41,18 @@ export function useData<T>(key: string | null, load: (signal: AbortSignal) => Pr
   }, [key, turn, epoch]);
 
   const reload = useCallback(() => setTurn(n => n + 1), []);
+  useWhenBack(state.error, reload);
   const patch = useCallback(
     (change: (data: T) => T) => setState(old => (old.data ? { ...old, data: change(old.data) } : old)),
     [],
   );
   return { data: state.data, error: state.error, loading: state.loading, reload, patch };
+}
+
+/** What could not be asked for while the server was away is asked for when it is back. */
+export function useWhenBack(error: Error | null, reload: () => void) {
+  const isLive = live.state.value === 'live';
+  useEffect(() => {
+    if (isLive && isAway(error)) reload();
+  }, [isLive]);
 }

@@ -6,7 +6,7 @@
  *
  * A key that one language lacks does not compile. A text with parameters is a function.
  */
-import { signal } from '@preact/signals';
+import { kept } from '../kept';
 
 export type Language = 'en' | 'zh';
 
@@ -30,10 +30,8 @@ export function chooseLanguage(stored: string | null, wanted: readonly string[])
   return first?.toLowerCase().startsWith('zh') ? 'zh' : 'en';
 }
 
-const inBrowser = typeof document !== 'undefined';
-
-export const language = signal<Language>(
-  inBrowser ? chooseLanguage(localStorage.getItem(KEY), navigator.languages) : 'en',
+export const language = kept<Language>(KEY, stored =>
+  typeof document === 'undefined' ? 'en' : chooseLanguage(stored, navigator.languages),
 );
 
 export function setLanguage(chosen: Language) {

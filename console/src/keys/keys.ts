@@ -2,8 +2,8 @@
  * Keyboard shortcuts. A component says which keys it answers while it is shown; the help lists them. Keys are read only
  * outside of fields, and all can be switched off.
  */
-import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
+import { kept } from '../kept';
 
 /** `/`, `j`, `Shift+x`, `Ctrl+k`, or two after each other: `g p`. */
 export type KeyMap = Record<string, { label: string; run: (event: KeyboardEvent) => void; hidden?: boolean }>;
@@ -18,7 +18,7 @@ const entries: Entry[] = [];
 let prefix = '';
 let prefixAt = 0;
 
-export const keysOn = signal(typeof localStorage === 'undefined' || localStorage.getItem(KEY) !== 'off');
+export const keysOn = kept(KEY, stored => stored !== 'off');
 
 export function setKeysOn(on: boolean) {
   localStorage.setItem(KEY, on ? 'on' : 'off');

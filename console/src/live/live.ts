@@ -30,7 +30,9 @@ export function startLive() {
   tellWorker = 'SharedWorker' in globalThis ? connectWorker() : connectHere();
   announce();
   document.addEventListener('visibilitychange', () => tellWorker?.({ type: 'visible', visible: !document.hidden }));
-  addEventListener('online', () => tellWorker?.({ type: 'again' }));
+  addEventListener('online', reconnectNow);
+  // The connection may be dead without a sign; to connect anew finds out.
+  addEventListener('offline', reconnectNow);
 }
 
 export const reconnectNow = () => tellWorker?.({ type: 'again' });

@@ -64,6 +64,8 @@ export function LastOutput({ process, host, row, lines = 20 }: WhyProps & { line
         <p class="muted">{reasonWord('agent_away')}</p>
       ) : answer.error instanceof ApiError && answer.error.missingRole ? (
         <p class="muted">{errorText(answer.error)}</p>
+      ) : answer.error instanceof ApiError && answer.error.status === 404 ? (
+        <p class="muted">{t().noOutput}</p>
       ) : (
         <Loaded {...answer}>
           {text =>

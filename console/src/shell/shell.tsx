@@ -10,6 +10,7 @@ import { Menu } from '../components/menu';
 import { Toasts } from '../components/toast';
 import { language, setLanguage } from '../i18n/i18n';
 import { useKeys } from '../keys/keys';
+import { reconnectNow } from '../live/live';
 import { OperateHost } from '../operate/host';
 import { setTheme, theme } from '../theme/theme';
 import { paths } from '../url/paths';
@@ -111,6 +112,8 @@ function UserMenu() {
   const words = t();
   const leave = async () => {
     await logout().catch(() => {});
+    // The other tabs learn of it when their stream is refused.
+    reconnectNow();
     location.assign(paths.login());
   };
   return (

@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { loginCount } from '../api/session';
+import { useWhenBack } from '../api/use-data';
 import { live } from '../live/live';
 import { type LoadRows, Rows } from './rows';
 
@@ -22,5 +23,6 @@ export function useRows<T>(key: string, keyOf: (row: T) => string, load: LoadRow
     first.current = epoch;
     rows.reload();
   }, [epoch]);
+  useWhenBack(rows.error.value, () => rows.reload());
   return kept.current;
 }

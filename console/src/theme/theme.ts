@@ -1,16 +1,14 @@
 /** Light, dark, or as the system is. */
-import { signal } from '@preact/signals';
+import { kept } from '../kept';
 
 export type Theme = 'system' | 'light' | 'dark';
 const KEY = 'muster.theme';
-const stored = typeof localStorage === 'undefined' ? null : localStorage.getItem(KEY);
 
-export const theme = signal<Theme>(stored === 'light' || stored === 'dark' ? stored : 'system');
+export const theme = kept<Theme>(KEY, stored => (stored === 'light' || stored === 'dark' ? stored : 'system'));
 
 export function setTheme(chosen: Theme) {
   localStorage.setItem(KEY, chosen);
   theme.value = chosen;
-  applyTheme();
 }
 
 export function applyTheme() {

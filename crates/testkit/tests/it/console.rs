@@ -154,8 +154,28 @@ fn the_main_flow_needs_no_mouse() {
 }
 
 #[test]
-fn changes_are_shown_live_and_never_silently_stale() {
+fn changes_are_shown_live_in_all_tabs() {
     run("live");
+}
+
+#[test]
+fn an_operation_is_followed_over_a_restart_of_the_server() {
+    run("restart");
+}
+
+#[test]
+fn a_browser_without_network_says_so_and_catches_up() {
+    run("offline");
+}
+
+#[test]
+fn a_login_that_ends_in_the_middle_loses_nothing() {
+    run("expired");
+}
+
+#[test]
+fn two_tabs_share_a_stream_a_login_and_settings() {
+    run("tabs");
 }
 
 #[test]
