@@ -1,6 +1,6 @@
 // Select all that match, confirm with its consequences, stay on the list, read why some failed, retry them.
 import assert from 'node:assert/strict';
-import { api, axeClean, connectedHosts, flow, logIn, openPage, specOf, step, withProcess } from './harness.mjs';
+import { api, axeClean, connectedHosts, flow, LOOP, logIn, openPage, specOf, step, withProcess } from './harness.mjs';
 
 await flow(async browser => {
   const page = await openPage(browser);
@@ -8,7 +8,7 @@ await flow(async browser => {
   const hosts = await connectedHosts(page, 5);
   const one = hosts.slice(0, 1);
 
-  await withProcess(page, 'flow/steady', one, specOf('steady', 'while true; do sleep 1; done'), {}, () =>
+  await withProcess(page, 'flow/steady', one, specOf('steady', LOOP), {}, () =>
     withProcess(page, 'flow/broken', one, specOf('broken', 'echo no such table; exit 3'), {}, async () => {
       await step('find', async () => {
         await page.keyboard.press('/');
@@ -77,7 +77,7 @@ await flow(async browser => {
       await step('retry what failed', async () => {
         await api(page, 'PUT', '/processes/flow/broken', {
           hosts: one,
-          spec: specOf('broken', 'while true; do sleep 1; done'),
+          spec: specOf('broken', LOOP),
           labels: {},
         });
         await page.locator('.page-head .button', { hasText: 'Retry failed' }).focus();

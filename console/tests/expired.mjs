@@ -3,8 +3,10 @@ import assert from 'node:assert/strict';
 import {
   api,
   connectedHosts,
+  ended,
   expectMessage,
   flow,
+  LOOP,
   logIn,
   openPage,
   password,
@@ -25,7 +27,7 @@ await flow(async browser => {
     for (const { id, current } of logins) if (!current) await api(other, 'DELETE', `/me/logins/${id}`);
   };
 
-  await withProcess(other, 'login/one', hosts, specOf('one', 'while true; do sleep 1; done'), {}, async () => {
+  await withProcess(other, 'login/one', hosts, specOf('one', LOOP), {}, async () => {
     const page = await openPage(browser);
     await logIn(page, '/ui/processes?ns=login');
     const dialog = page.locator('dialog[open]', { has: page.locator('input[name=password]') });
@@ -48,8 +50,7 @@ await flow(async browser => {
 
     await step('until the login nothing is asked for', async () => {
       const before = await requests(/./);
-      const { task_id: task } = await api(other, 'POST', '/processes/login/one/operate', { op: 'start', hosts });
-      await api(other, 'GET', `/tasks/${encodeURIComponent(task)}?wait=30s`);
+      await ended(other, 'POST', '/processes/login/one/operate', { op: 'start', hosts });
       await page.keyboard.press('Escape');
       await logInAgain('not the password');
       await dialog.locator('[role=alert]').waitFor();

@@ -39,9 +39,8 @@ export async function flow(run, { sample = false } = {}) {
       const page = await openPage(browser);
       await logIn(page);
       const hosts = await connectedHosts(page, 1);
-      await withProcess(page, 'sample/one', hosts, specOf('sample', 'while true; do sleep 1; done'), {}, async () => {
-        const { task_id: task } = await api(page, 'POST', '/processes/sample/one/operate', { op: 'start', hosts });
-        await api(page, 'GET', `/tasks/${encodeURIComponent(task)}?wait=30s`);
+      await withProcess(page, 'sample/one', hosts, specOf('sample', LOOP), {}, async () => {
+        await ended(page, 'POST', '/processes/sample/one/operate', { op: 'start', hosts });
         await run(browser);
       });
     } else await run(browser);
@@ -161,6 +160,16 @@ export function api(page, method, path, body) {
   );
 }
 
+/** A request that begins a task, and its end: the id of the task. */
+export async function ended(page, method, path, body) {
+  const { task_id: task } = await api(page, method, path, body);
+  await api(page, 'GET', `/tasks/${encodeURIComponent(task)}?wait=30s`);
+  return task;
+}
+
+/** Runs until it is stopped. */
+export const LOOP = 'while true; do sleep 1; done';
+
 /** A shell command as a process of Muster. `user` is who runs the agent's processes. */
 export function specOf(name, command, more = {}) {
   const runner = process.env.MUSTER_RUN_AS ?? process.env.USER ?? 'root';
@@ -189,8 +198,7 @@ export async function withProcess(page, name, hosts, spec, labels, run) {
   try {
     await run();
   } finally {
-    const { task_id: task } = await api(page, 'POST', `/processes/${name}/operate`, { op: 'kill', all: true });
-    await api(page, 'GET', `/tasks/${encodeURIComponent(task)}?wait=30s`);
+    await ended(page, 'POST', `/processes/${name}/operate`, { op: 'kill', all: true });
     await api(page, 'DELETE', `/processes/${name}?all=true`);
   }
 }

@@ -10,6 +10,7 @@ import {
   flow,
   folder,
   go,
+  LOOP,
   openPage,
   password,
   specOf,
@@ -20,7 +21,7 @@ import {
 } from './harness.mjs';
 
 const repaired = `${folder}/repaired`;
-const STEADY = 'while true; do sleep 1; done';
+const STEADY = LOOP;
 const BROKEN = `[ -e ${repaired} ] || { echo no such table; exit 3; }; ${STEADY}`;
 
 await flow(async browser => {

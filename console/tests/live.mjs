@@ -1,13 +1,25 @@
 // What happens is shown at once, in all tabs, without a stream per tab.
 import assert from 'node:assert/strict';
-import { api, connectedHosts, flow, go, logIn, openPage, openTab, specOf, step, withProcess } from './harness.mjs';
+import {
+  api,
+  connectedHosts,
+  flow,
+  go,
+  LOOP,
+  logIn,
+  openPage,
+  openTab,
+  specOf,
+  step,
+  withProcess,
+} from './harness.mjs';
 
 await flow(async browser => {
   const page = await openPage(browser);
   await logIn(page, '/ui/processes?ns=live');
   const [host] = await connectedHosts(page, 1);
 
-  await withProcess(page, 'live/one', [host], specOf('live', 'while true; do sleep 1; done'), {}, async () => {
+  await withProcess(page, 'live/one', [host], specOf('live', LOOP), {}, async () => {
     await go(page, '/ui/processes?ns=live');
     await page.waitForSelector('.table-row a');
     const tabs = [page];

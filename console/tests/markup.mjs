@@ -1,6 +1,6 @@
 // Names, labels, messages and output full of markup are shown as text, and nothing of it runs.
 import assert from 'node:assert/strict';
-import { api, connectedHosts, flow, go, logIn, openPage, specOf, step, withProcess } from './harness.mjs';
+import { connectedHosts, ended, flow, go, logIn, openPage, specOf, step, withProcess } from './harness.mjs';
 
 const MARKUP = '<img src=x onerror=alert(1)><script>alert(2)</script>';
 
@@ -15,8 +15,7 @@ await flow(async browser => {
   const [host] = await connectedHosts(page, 1);
   const spec = specOf('markup', `echo '${MARKUP}'; exit 3`);
   await withProcess(page, 'demo/markup', [host], spec, { note: MARKUP }, async () => {
-    const { task_id: task } = await api(page, 'POST', '/processes/demo/markup/operate', { op: 'start', hosts: [host] });
-    await api(page, 'GET', `/tasks/${encodeURIComponent(task)}?wait=30s`);
+    const task = await ended(page, 'POST', '/processes/demo/markup/operate', { op: 'start', hosts: [host] });
 
     const shownAsText = async what => {
       await page.waitForFunction(text => document.body.textContent?.includes(text), MARKUP);

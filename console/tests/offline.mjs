@@ -1,11 +1,12 @@
 // A browser without network, and a server that is gone: a bar says so, old rows stay, and what happened meanwhile is shown after.
 import assert from 'node:assert/strict';
 import {
-  api,
   ask,
   connectedHosts,
+  ended,
   expectMessage,
   flow,
+  LOOP,
   logIn,
   openPage,
   specOf,
@@ -17,12 +18,9 @@ await flow(async browser => {
   const other = await openPage(browser);
   await logIn(other, '/ui/me');
   const hosts = await connectedHosts(other, 1);
-  const operate = async op => {
-    const { task_id: task } = await api(other, 'POST', '/processes/away/one/operate', { op, hosts });
-    await api(other, 'GET', `/tasks/${encodeURIComponent(task)}?wait=30s`);
-  };
+  const operate = op => ended(other, 'POST', '/processes/away/one/operate', { op, hosts });
 
-  await withProcess(other, 'away/one', hosts, specOf('away', 'while true; do sleep 1; done'), {}, async () => {
+  await withProcess(other, 'away/one', hosts, specOf('away', LOOP), {}, async () => {
     await operate('start');
     const page = await openPage(browser);
     // The network of a shared worker is not the page's to switch off.

@@ -5,10 +5,12 @@ import {
   api,
   ask,
   connectedHosts,
+  ended,
   expectMessage,
   flow,
   folder,
   go,
+  LOOP,
   logIn,
   openPage,
   specOf,
@@ -23,17 +25,16 @@ await flow(async browser => {
   const page = await openPage(browser);
   await logIn(page, '/ui/ops');
   const hosts = await connectedHosts(page, 4);
-  const specs = host => specOf(`roll-${host}`, `echo run >> ${runsOf(host)}; while true; do sleep 1; done`);
+  const specs = host => specOf(`roll-${host}`, `echo run >> ${runsOf(host)}; ${LOOP}`);
   const progress = text => page.waitForSelector(`.operation-counts:has-text("${text}")`, { timeout: 60_000 });
 
   await withProcess(page, 'roll/web', hosts, specs, {}, async () => {
-    const operate = async (op, options) =>
-      await api(page, 'POST', '/operate', { op, filter: { namespace: ['roll'] }, expect_count: 4, ...options });
-    const { task_id: task } = await operate('start');
-    await api(page, 'GET', `/tasks/${encodeURIComponent(task)}?wait=30s`);
+    const all = { filter: { namespace: ['roll'] }, expect_count: 4 };
+    await ended(page, 'POST', '/operate', { op: 'start', ...all });
 
     await step('an operation goes in batches of one', async () => {
-      const { job_id: job } = await operate('restart', { options: { batch_size: 1, pause_secs: 2, max_failures: 4 } });
+      const options = { batch_size: 1, pause_secs: 2, max_failures: 4 };
+      const { job_id: job } = await api(page, 'POST', '/operate', { op: 'restart', ...all, options });
       await go(page, `/ui/ops/job/${job}`);
       await page.waitForSelector('.live-on');
       await progress('1 done');

@@ -6,6 +6,7 @@ import {
   expectMessage,
   flow,
   go,
+  LOOP,
   logIn,
   openPage,
   openTab,
@@ -26,7 +27,7 @@ await flow(async browser => {
     await page.locator('.user-menu [role^=menuitem]', { hasText: text }).click();
   };
 
-  await withProcess(first, 'tabs/one', hosts, specOf('tabs', 'while true; do sleep 1; done'), {}, async () => {
+  await withProcess(first, 'tabs/one', hosts, specOf('tabs', LOOP), {}, async () => {
     await go(first, '/ui/processes?ns=tabs');
     await first.waitForSelector('.live-on');
     const second = await openTab(first);

@@ -189,6 +189,11 @@ fn a_viewer_has_no_button_that_works() {
 }
 
 #[test]
+fn each_page_shows_and_permits_what_the_role_does() {
+    run("roles");
+}
+
+#[test]
 fn markup_in_names_and_output_is_text() {
     run("markup");
 }
