@@ -18,6 +18,7 @@ export type JobRow = Schemas['JobView'];
 export type JobTask = Schemas['JobTaskView'];
 export type Business = Schemas['BusinessView'];
 export type LogPiece = Schemas['LogPiece'];
+export type CreatedToken = Schemas['CreatedToken'];
 export type Held = Schemas['HeldAnswer'];
 
 export type Operation = 'start' | 'stop' | 'restart' | 'reload' | 'kill' | 'manage' | 'unmanage';

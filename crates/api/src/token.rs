@@ -54,5 +54,7 @@ responses! {
         pub token: String,
         #[schema(value_type = i64)]
         pub expires_at: UnixMillis,
+        /// Where the replica that answers listens for agents; a wildcard address is any of its own.
+        pub agents_address: Option<String>,
     }
 }

@@ -154,6 +154,7 @@ async fn start_parts(config: Config) -> Result<Running, BootError> {
         listeners_stopped.clone(),
     )
     .with_ca(ca.fingerprint())
+    .with_agents_address(agents_address)
     .with_webhook_client(webhooks.clone());
     let limits = config.agent_listener.limits;
     let agents = AgentListener::new(control.clone(), ca, agents_listener, limits)?

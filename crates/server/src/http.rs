@@ -26,6 +26,7 @@ pub mod reference;
 mod selection;
 mod stream_slots;
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -69,6 +70,8 @@ pub struct HttpState {
     pub stop: watch::Receiver<bool>,
     /// The fingerprint of the CA, which join tokens carry so that agents verify the server.
     ca_sha256: Option<[u8; 32]>,
+    /// Where this replica listens for agents.
+    agents_address: Option<SocketAddr>,
     metrics: Arc<Metrics>,
     /// Counts what both listeners refuse at their limits.
     pub(crate) shed: Arc<ShedCounters>,
@@ -96,6 +99,7 @@ impl HttpState {
             ready,
             stop,
             ca_sha256: None,
+            agents_address: None,
             metrics: Arc::default(),
             shed: Arc::default(),
             stream_slots: stream_slots::StreamSlots::default(),
@@ -126,6 +130,13 @@ impl HttpState {
     pub fn with_bounds(mut self, pace: BodyPace, max_requests: usize) -> Self {
         self.pace = pace;
         self.request_permits = Arc::new(Semaphore::new(max_requests));
+        self
+    }
+
+    /// Tells callers that add hosts where agents connect.
+    #[must_use]
+    pub(crate) fn with_agents_address(mut self, address: SocketAddr) -> Self {
+        self.agents_address = Some(address);
         self
     }
 

@@ -1,12 +1,13 @@
 import { useMemo, useState } from 'preact/hooks';
 import { call, get, post } from '../../api/client';
 import type { components } from '../../api/schema';
+import type { CreatedToken } from '../../api/types';
 import { Select } from '../../components/select';
 import { Ago, now, Time } from '../../components/time';
 import { t as common } from '../../i18n/common';
 import { count, duration } from '../../i18n/format';
 import { language } from '../../i18n/i18n';
-import { joinCommand } from '../../shell/join-command';
+import { joinCommand } from '../../join/command';
 import type { Column } from '../../table/table';
 import { segment } from '../../url/codec';
 import { Check, FormDialog, Remove, Secret, TextField, WholeList } from './parts';
@@ -90,7 +91,7 @@ function NewToken({ reload, close }: { reload: () => void; close: () => void }) 
       action={words.createButton}
       onClose={close}
       submit={async () => {
-        const made = await post<{ token: string }>('/tokens', {
+        const made = await post<CreatedToken>('/tokens', {
           ...(expires ? { expires_in: expires } : {}),
           ...(uses.trim() ? { uses: Number(uses) } : {}),
           ...(host.trim() ? { host: host.trim() } : {}),
@@ -100,7 +101,7 @@ function NewToken({ reload, close }: { reload: () => void; close: () => void }) 
         return (
           <>
             <Secret label={words.tokens.token} value={made.token} />
-            <Secret label={words.tokens.command} value={joinCommand(made.token)} />
+            <Secret label={words.tokens.command} value={joinCommand(made)} />
           </>
         );
       }}

@@ -5,11 +5,11 @@ import { useLocation } from 'preact-iso';
 import { get } from '../../api/client';
 import type { Host, HostPage } from '../../api/types';
 import { Button } from '../../components/button';
-import { CopyButton } from '../../components/copy-button';
 import '../../components/field.css';
 import { Empty } from '../../components/states';
 import { count } from '../../i18n/format';
 import { language } from '../../i18n/i18n';
+import { Join } from '../../join/join';
 import { useKeys } from '../../keys/keys';
 import { useLive } from '../../live/live';
 import { useTitle } from '../../shell/title';
@@ -135,14 +135,10 @@ export default function HostsPage() {
 }
 
 function FirstHost() {
-  const commands = `muster token create --expires-in 1h\nMUSTER_JOIN_TOKEN=TOKEN MUSTER_SERVER=${location.hostname}:7101 muster-agent --ip ADDRESS`;
   return (
     <Empty icon="hosts" title={t().none}>
       <p>{t().noneText}</p>
-      <div class="line hosts-first">
-        <pre class="code-block">{commands}</pre>
-        <CopyButton text={commands} />
-      </div>
+      <Join />
     </Empty>
   );
 }

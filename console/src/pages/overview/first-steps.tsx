@@ -1,15 +1,9 @@
 /** An empty installation: how to add a host and register a process. Turns into the overview when something is there. */
 import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
-import { post } from '../../api/client';
-import { may } from '../../api/session';
-import { Button } from '../../components/button';
-import { CopyButton } from '../../components/copy-button';
 import { Icon } from '../../components/icon';
-import { errorText } from '../../components/states';
-import { reasonWord } from '../../i18n/common';
 import { count } from '../../i18n/format';
-import { joinCommand } from '../../shell/join-command';
+import { Commands } from '../../join/commands';
+import { Join } from '../../join/join';
 import { t } from './strings';
 
 const LOOP = 'while date; do sleep 1; done';
@@ -38,54 +32,6 @@ export function FirstSteps({ hosts }: { hosts: number }) {
           {words.waiting}
         </p>
       </Step>
-    </div>
-  );
-}
-
-/** A token is made when asked for: it lets machines in. */
-function Join() {
-  const words = t();
-  const [token, setToken] = useState('');
-  const [error, setError] = useState<Error | null>(null);
-  const [busy, setBusy] = useState(false);
-  const make = async () => {
-    setBusy(true);
-    setError(null);
-    try {
-      setToken((await post<{ token: string }>('/tokens', { expires_in: '1h' })).token);
-    } catch (refused) {
-      setError(refused as Error);
-    }
-    setBusy(false);
-  };
-  if (token)
-    return (
-      <>
-        <Commands text={joinCommand(token)} />
-        <p class="muted">{words.joinText}</p>
-      </>
-    );
-  return (
-    <>
-      <div class="line">
-        <Button icon="plus" busy={busy} blocked={may('admin') ? null : reasonWord('role')} onClick={make}>
-          {words.makeToken}
-        </Button>
-      </div>
-      {error && (
-        <p class="note note-bad" role="alert">
-          {errorText(error)}
-        </p>
-      )}
-    </>
-  );
-}
-
-function Commands({ text }: { text: string }) {
-  return (
-    <div class="first-command">
-      <pre class="code-block">{text}</pre>
-      <CopyButton text={text} />
     </div>
   );
 }

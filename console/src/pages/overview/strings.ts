@@ -33,9 +33,6 @@ export const t = defineStrings({
     addHostText: 'A machine becomes a host when the agent runs on it. Make a command for it:',
     moreHostsText: 'There is one to begin with. For another machine, make a command:',
     hosts: (n: number, text: string) => `${text} ${plural(n, 'host', 'hosts')}`,
-    makeToken: 'Make the command',
-    joinText:
-      'It holds a token that is good for one hour. Write the address of that machine for ADDRESS; 7101 is the usual port for agents.',
     register: 'Register a process and start it',
     registerText: 'In a terminal. Muster keeps the process running, and says why when it cannot.',
     waiting: 'This page changes by itself when the process is registered.',
@@ -73,8 +70,6 @@ export const t = defineStrings({
     addHostText: '在一台机器上运行 Agent，它就成为主机。先生成命令：',
     moreHostsText: '已经有主机可用。如需添加其他机器，请生成命令：',
     hosts: (_n, text) => `${text} 台主机`,
-    makeToken: '生成命令',
-    joinText: '其中的令牌一小时内有效。请把 ADDRESS 换成那台机器的地址；7101 是 Agent 的默认端口。',
     register: '注册一个进程并启动',
     registerText: '在终端中运行。Muster 会保持进程运行；无法运行时会说明原因。',
     waiting: '注册后本页会自动变化。',

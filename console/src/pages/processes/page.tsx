@@ -12,6 +12,7 @@ import { useMoved } from '../../filter/use-moved';
 import { t as common } from '../../i18n/common';
 import { count } from '../../i18n/format';
 import { language } from '../../i18n/i18n';
+import { Commands } from '../../join/commands';
 import { useKeys } from '../../keys/keys';
 import { isProcessKey, processKey } from '../../operate/target';
 import { ActionBar } from '../../process/action-bar';
@@ -134,10 +135,7 @@ function FirstProcess() {
   return (
     <Empty icon="processes" title={t().noneYet}>
       <p>{t().noneYetText}</p>
-      <div class="line first-process">
-        <pre class="code-block">{commands}</pre>
-        <CopyButton text={commands} />
-      </div>
+      <Commands text={commands} />
     </Empty>
   );
 }

@@ -92,6 +92,13 @@ fn has_browser() -> bool {
         && precondition::succeeds(&["/usr/bin/chromium", "--version"], "chromium")
 }
 
+/// For flows that run the commands which the console shows.
+fn path_with_muster() -> String {
+    let muster = testkit::program::path("muster");
+    let others = std::env::var("PATH").unwrap_or_default();
+    format!("{}:{others}", muster.parent().unwrap().display())
+}
+
 /// Runs a flow; nothing of it is left behind.
 #[track_caller]
 fn run(flow: &str) {
@@ -114,6 +121,7 @@ fn run_in(mut world: World, flow: &str, args: &[&str]) {
         .env("MUSTER_USER", USER)
         .env("MUSTER_PASSWORD", PASSWORD)
         .env("MUSTER_FOLDER", world.cluster.path())
+        .env("PATH", path_with_muster())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -136,6 +144,11 @@ fn run_in(mut world: World, flow: &str, args: &[&str]) {
 #[test]
 fn a_browser_logs_in_by_password_and_by_link() {
     run("login");
+}
+
+#[test]
+fn an_empty_server_shows_the_first_steps() {
+    run("first");
 }
 
 #[test]

@@ -73,6 +73,7 @@ pub(crate) async fn create(
         id: record.id,
         token: token.to_string(),
         expires_at: record.expires_at,
+        agents_address: http.agents_address.map(|address| address.to_string()),
     };
     Ok(json(StatusCode::CREATED, &created))
 }
