@@ -236,6 +236,11 @@ fn a_business_is_filtered_operated_and_configured() {
 }
 
 #[test]
+fn a_config_file_is_made_compared_and_rolled_out() {
+    run("release");
+}
+
+#[test]
 fn every_page_is_accessible_in_english_and_chinese() {
     run_with("pages", &["wide"]);
 }
