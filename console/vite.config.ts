@@ -34,7 +34,7 @@ export default defineConfig({
   build: {
     target: ['chrome123', 'firefox120', 'safari17.5'],
     assetsInlineLimit: 0,
-    chunkSizeWarningLimit: 200,
+    chunkSizeWarningLimit: 400,
     modulePreload: { polyfill: false },
     rollupOptions: {
       output: {

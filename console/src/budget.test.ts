@@ -31,9 +31,42 @@ test('the first load stays within its budget', options, () => {
   assert.ok(css > KB && css <= 15 * KB, `${css} bytes of CSS`);
 });
 
+/** The largest chunk of that name, which pages load when they need it. */
+const chunk = (name: string) =>
+  Math.max(
+    0,
+    ...readdirSync(join(dist, 'assets'))
+      .filter(file => file.startsWith(`${name}-`) && file.endsWith('.js'))
+      .map(file => compressed(`assets/${file}`)),
+  );
+
+test('the editor is loaded when a page shows one, within its budget', options, () => {
+  const html = readFileSync(join(dist, 'index.html'), 'utf8');
+  assert.doesNotMatch(html, /codemirror/);
+  const editor = chunk('codemirror');
+  console.log(`editor: ${(editor / KB).toFixed(1)} KB`);
+  assert.ok(editor > KB && editor <= 130 * KB, `${editor} bytes of JavaScript`);
+});
+
 test('index.html has no script or style of its own', options, () => {
   const html = readFileSync(join(dist, 'index.html'), 'utf8');
   assert.doesNotMatch(html, /<style|<script(?![^>]*src=)| style=| on[a-z]+=/);
+});
+
+/** Packages that are installed with others and of which the console contains nothing. */
+const NOT_CONTAINED = ['argparse', 'preact-render-to-string'];
+
+test('NOTICE names every package that the console contains', () => {
+  const read = (file: string) => readFileSync(join(process.cwd(), file), 'utf8');
+  const { packages } = JSON.parse(read('package-lock.json')) as { packages: Record<string, { dev?: boolean }> };
+  const contained = Object.entries(packages)
+    .filter(([path, { dev }]) => path !== '' && !dev)
+    .map(([path]) => path.replace(/^.*node_modules\//, ''));
+  const named = new Set(read('NOTICE').split(/[\s,()]+/));
+  assert.deepEqual(
+    contained.filter(name => !named.has(name)),
+    NOT_CONTAINED,
+  );
 });
 
 test('the lock file names no registry', () => {

@@ -64,10 +64,10 @@ await flow(async browser => {
 
   await step('a template shows the line of an error, and the preview of an instance', async () => {
     await go(page, `/ui/b/${BUSINESS}/templates/${made.template}`);
-    const text = page.locator('.editor-text');
+    const text = page.locator('.cm-content');
     await text.fill(`a = 1\nb = \${nope}\n`);
-    await page.waitForSelector('.editor-wrong');
-    assert.equal(await page.locator('.editor-wrong').textContent(), '2');
+    await page.locator('.cm-errorNumber').waitFor();
+    assert.equal(await page.locator('.cm-errorNumber').first().textContent(), '2');
     await text.fill(`name = \${bk_process_name}\nnew = <b>1</b>\n`);
     await page.waitForFunction(() => document.querySelector('.template-preview')?.textContent.includes('<b>1</b>'));
     await page.locator('button', { hasText: 'Save and activate' }).click();

@@ -13,6 +13,8 @@ export class ApiError extends Error {
   readonly field: string | null;
   /** In an expression, the character that is wrong, from 1. */
   readonly character: number | null;
+  /** In a template, the line that is wrong, from 1. */
+  readonly line: number | null;
   readonly missingRole: MissingRole | null;
   /** How many processes match now, when a set has moved (`count_changed`). */
   readonly count: number | null;
@@ -25,6 +27,7 @@ export class ApiError extends Error {
     this.requestId = headers?.get('x-bkapi-request-id') ?? null;
     this.field = typeof detail.field === 'string' ? detail.field : null;
     this.character = typeof detail.character === 'number' ? detail.character : null;
+    this.line = typeof detail.line === 'number' ? detail.line : null;
     this.missingRole = (detail.missing_role as MissingRole | undefined) ?? null;
     this.count = typeof detail.count === 'number' ? detail.count : null;
     this.retryAfterMs = retryAfter(headers?.get('retry-after') ?? null);

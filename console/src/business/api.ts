@@ -244,6 +244,13 @@ export const bind = (business: number, id: number, bindings: Bindings) =>
 export const preview = (business: number, text: string, process: number, instance: number) =>
   post<{ content: string }>(`/businesses/${business}/preview`, { text, process, local_inst_id: instance });
 
+export const variables = (business: number, process: number, inst: number, signal?: AbortSignal) =>
+  get<{ variables: Record<string, unknown> }>(
+    `/businesses/${business}/processes/${process}/variables`,
+    { inst },
+    signal,
+  );
+
 export const configFiles = (business: number, process: number, signal?: AbortSignal) =>
   get<{ files: ConfigFile[] }>(`/businesses/${business}/processes/${process}/config-files`, {}, signal);
 

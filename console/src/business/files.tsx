@@ -4,10 +4,10 @@ import { useData } from '../api/use-data';
 import { Icon } from '../components/icon';
 import { Empty, Loaded } from '../components/states';
 import { Ago } from '../components/time';
+import { DiffView } from '../editor/diff-view';
 import { paths } from '../url/paths';
 import { type ConfigFile, configFile, configFiles } from './api';
 import './business.css';
-import { DiffView } from './diff-view';
 import { t } from './file-strings';
 
 /** Six at a time, because a browser has no more connections. */

@@ -72,7 +72,8 @@ function pressed(event: KeyboardEvent) {
   const name = keyName(event);
   const always = name.startsWith('Ctrl+');
   if (!keysOn.value && !always) return;
-  if (inField(event.target) && !always) return;
+  // In a shadow root, such as that of the editor, the target is its host; the path begins with the element itself.
+  if (inField(event.composedPath()[0] ?? null) && !always) return;
   // Enter on a link or a button is theirs.
   if (name === 'Enter' && event.target instanceof Element && event.target.closest('a, button, summary')) return;
   // A dialog that is open has the keyboard to itself.

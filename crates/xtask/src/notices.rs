@@ -1,4 +1,5 @@
-//! Third-party notices for packages: every crate that is compiled into the shipped binaries, with its licence texts.
+//! Third-party notices for packages: every crate that is compiled into the shipped binaries, with its licence texts, and what
+//! the web console contains.
 //!
 //! Reads `cargo metadata` and the crates' source folders in the local registry; writes nothing that depends on the machine or
 //! the time, so that the same `Cargo.lock` gives the same bytes.
@@ -18,6 +19,9 @@ pub(crate) const EXAMPLES: &str = "Examples:
 
 Lists the crates that muster and muster-agent are built from (normal dependencies, no build or test tools). A crate whose source
 holds no licence text is listed with its licence and repository, and counted on the error stream.";
+
+/// What the web console contains, which the server embeds.
+const CONSOLE: &str = include_str!("../../../console/NOTICE");
 
 /// The packages whose binaries are shipped.
 const SHIPPED: [&str; 2] = ["cli", "agent"];
@@ -220,6 +224,8 @@ impl Notices {
             let rule = "-".repeat(78);
             line(&mut out, format_args!("{rule}\n[{number}]\n\n{text}\n"));
         }
+        let rule = "-".repeat(78);
+        line(&mut out, format_args!("{rule}\n\n{}", CONSOLE.trim_end()));
         out
     }
 }

@@ -1,5 +1,6 @@
 /** The text in progress, and what it gives for one instance. */
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { ApiError } from '../../api/errors';
 import { useData } from '../../api/use-data';
 import {
   activate,
@@ -12,14 +13,16 @@ import {
   view,
 } from '../../business/api';
 import { mayOperate } from '../../business/blocked';
-import { Editor } from '../../business/editor';
 import { Button } from '../../components/button';
 import { ErrorBox, Loaded } from '../../components/states';
 import { toast } from '../../components/toast';
+import type { EditorHandle } from '../../editor/codemirror';
+import { Editor } from '../../editor/editor';
 import { reasonWord } from '../../i18n/common';
 import type { SetState } from '../../url/state';
 import type { TemplateState } from './page';
 import { t } from './strings';
+import { Variables } from './variables';
 
 interface EditTabProps {
   business: number;
@@ -44,10 +47,9 @@ export function EditTab(props: EditTabProps) {
   );
 }
 
-/** The line that an error of a template names. */
-export function lineOf(error: Error | null): number | null {
-  const found = error && /\bline (\d+)/.exec(error.message);
-  return found ? Number(found[1]) : null;
+/** Where the text is wrong. */
+function placeOf(error: Error | null) {
+  return error instanceof ApiError && error.line !== null ? { line: error.line, column: error.character } : null;
 }
 
 function Editing({
@@ -97,7 +99,10 @@ function Editing({
     setBusy('');
   };
 
+  const editor = useRef<Pick<EditorHandle, 'insert' | 'goTo'> | null>(null);
   const shown = usePreview(business, template, text, state);
+  const active = useActive(business, template, state.changes === 'on');
+  const wrong = placeOf(error) ?? placeOf(shown.error);
   const may = mayOperate(business) ? null : reasonWord('role');
   return (
     <div class="template-edit">
@@ -106,6 +111,15 @@ function Editing({
           <h2 class="grow">
             {words.text} {dirty && <span class="chip tone-warn">{words.unsaved}</span>}
           </h2>
+          <Button
+            size="small"
+            kind="quiet"
+            pressed={state.changes === 'on'}
+            blocked={template.active === null ? words.notActive : null}
+            onClick={() => set({ changes: state.changes === 'on' ? 'off' : 'on' })}
+          >
+            {words.changes}
+          </Button>
           <Button
             size="small"
             busy={busy === 'save'}
@@ -128,8 +142,10 @@ function Editing({
           value={text}
           onInput={setText}
           label={words.text}
-          errorLine={lineOf(shown.error)}
+          errorAt={wrong}
           readOnly={may !== null}
+          original={active}
+          editorRef={editor}
         />
         <input
           class="input input-small"
@@ -142,14 +158,35 @@ function Editing({
       </section>
       <section class="stack-tight">
         <div class="line template-bar">
-          <h2 class="grow">{words.preview}</h2>
+          <h2 class="visually-hidden">{words.beside}</h2>
+          <div class="line grow">
+            {(['preview', 'variables'] as const).map(side => (
+              <Button key={side} size="small" kind="quiet" pressed={state.side === side} onClick={() => set({ side })}>
+                {words[side]}
+              </Button>
+            ))}
+          </div>
           <InstancePicker candidates={shown.candidates} chosen={shown.chosen} inst={shown.inst} set={set} />
         </div>
-        {shown.error ? (
-          <div class="note note-bad" role="alert">
-            {shown.error.message}
+        {shown.error && (
+          <div class="note note-bad line" role="alert">
+            <span class="grow">{shown.error.message}</span>
+            {wrong && (
+              <Button size="small" onClick={() => editor.current?.goTo(wrong)}>
+                {words.goTo(wrong.line)}
+              </Button>
+            )}
           </div>
-        ) : shown.chosen === null ? (
+        )}
+        {state.side === 'variables' && shown.chosen !== null ? (
+          <Variables
+            business={business}
+            process={shown.chosen.id}
+            inst={shown.inst}
+            blocked={may}
+            onInsert={name => editor.current?.insert(`\${${name}}`)}
+          />
+        ) : shown.error ? null : shown.chosen === null ? (
           <p class="muted">{words.noInstance}</p>
         ) : (
           <pre class="code-text template-preview" role="region" tabIndex={0} aria-label={words.preview}>
@@ -159,6 +196,15 @@ function Editing({
       </section>
     </div>
   );
+}
+
+/** The text of the active version, to compare with; null while it is not wanted or not there yet. */
+function useActive(business: number, template: Template, wanted: boolean): string | null {
+  const number = wanted ? template.active : null;
+  const answer = useData(number === null ? null : `text ${business} ${template.id} ${number}`, signal =>
+    version(business, String(template.id), number ?? 0, signal),
+  );
+  return number === null ? null : (answer.data?.content ?? null);
 }
 
 /** Renders while one writes. */

@@ -27,6 +27,9 @@ export interface TemplateState {
   against: string;
   process: string;
   inst: string;
+  side: 'preview' | 'variables';
+  /** Whether the editor shows what differs from the active version. */
+  changes: 'on' | 'off';
 }
 
 const pageState = codec<TemplateState>({
@@ -35,6 +38,8 @@ const pageState = codec<TemplateState>({
   against: text(),
   process: text(),
   inst: text(),
+  side: choice(['preview', 'variables'], 'preview'),
+  changes: choice(['on', 'off'], 'off'),
 });
 
 export default function TemplatePage() {

@@ -249,3 +249,8 @@ fn every_page_is_accessible_in_english_and_chinese() {
 fn every_page_is_accessible_on_a_small_screen() {
     run_with("pages", &["narrow"]);
 }
+
+#[test]
+fn a_template_is_edited_and_its_versions_are_compared() {
+    run("editor");
+}

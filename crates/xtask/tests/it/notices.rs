@@ -44,6 +44,11 @@ fn notices_list_each_shipped_crate_with_its_licence_text() {
     for name in ["proptest", "cc", "muster", "xtask", "control", "testkit"] {
         assert!(find(name).is_none(), "{name}");
     }
+    // What the web console contains, which the server embeds.
+    assert!(
+        text.contains("\n@codemirror/merge "),
+        "the console's notices are missing"
+    );
     let mut names: Vec<&str> = entries.iter().map(|entry| entry[0]).collect();
     let listed = names.clone();
     names.dedup();
