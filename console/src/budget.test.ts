@@ -48,6 +48,12 @@ test('the editor is loaded when a page shows one, within its budget', options, (
   assert.ok(editor > KB && editor <= 130 * KB, `${editor} bytes of JavaScript`);
 });
 
+test('charts are loaded when a page shows one, within their budget', options, () => {
+  const charts = chunk('uplot');
+  console.log(`charts: ${(charts / KB).toFixed(1)} KB`);
+  assert.ok(charts > KB && charts <= 25 * KB, `${charts} bytes of JavaScript`);
+});
+
 test('index.html has no script or style of its own', options, () => {
   const html = readFileSync(join(dist, 'index.html'), 'utf8');
   assert.doesNotMatch(html, /<style|<script(?![^>]*src=)| style=| on[a-z]+=/);

@@ -11,6 +11,7 @@ export const PAGES = [
   ['one process, spec', '/ui/p/{process}?tab=spec', '.spec'],
   ['one process on one host', '/ui/p/{process}/{host}', '.why'],
   ['one process on one host, output', '/ui/p/{process}/{host}?tab=logs', '.log-lines'],
+  ['one process on one host, figures', '/ui/p/{process}/{host}?tab=figures', '.uplot, .placeholder'],
   ['hosts', '/ui/hosts', '.table-row'],
   ['one host', '/ui/hosts/{host}', '.table-row'],
   ['one host, wanted and held', '/ui/hosts/{host}?tab=diff', '.tabs'],

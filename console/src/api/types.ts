@@ -92,4 +92,6 @@ export type Why = Schemas['WhyView'];
 
 export type Figures = Schemas['ProcessFigures'];
 
+export type StateFigures = Schemas['StateFigures'];
+
 export type Found = Schemas['SearchResult'];

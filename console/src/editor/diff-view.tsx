@@ -1,6 +1,7 @@
 /** Two texts with their differences: beside each other where there is room, else one below the other. */
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { ErrorBox, Skeleton } from '../components/states';
+import { useMedia } from '../theme/use-media';
 import './editor.css';
 import { useMounted } from './load';
 import { t } from './strings';
@@ -36,16 +37,4 @@ function Different({ before, after, label }: { before: string; after: string; la
       </div>
     </div>
   );
-}
-
-function useMedia(query: string): boolean {
-  const [matches, setMatches] = useState(() => matchMedia(query).matches);
-  useEffect(() => {
-    const list = matchMedia(query);
-    const changed = () => setMatches(list.matches);
-    changed();
-    list.addEventListener('change', changed);
-    return () => list.removeEventListener('change', changed);
-  }, [query]);
-  return matches;
 }

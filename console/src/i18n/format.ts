@@ -19,6 +19,9 @@ export const count = (n: number) => made('n', l => new Intl.NumberFormat(l)).for
 export const decimal = (n: number) =>
   made('d', l => new Intl.NumberFormat(l, { minimumFractionDigits: 1, maximumFractionDigits: 1 })).format(n);
 
+/** As many decimals as it has, at most three, for the scale of a chart. */
+export const scaleNumber = (n: number) => made('s', l => new Intl.NumberFormat(l)).format(n);
+
 const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
 
 export function bytes(n: number): string {
@@ -87,6 +90,12 @@ export const dateTime = (at: number) =>
         hourCycle: 'h23',
       }),
   ).format(at);
+
+/** The time of day without seconds, unless they tell times apart. */
+export const clock = (at: number, seconds = false) =>
+  seconds
+    ? timeOfDay(at)
+    : made('c', l => new Intl.DateTimeFormat(l, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })).format(at);
 
 export const timeOfDay = (at: number) =>
   made(

@@ -3,6 +3,7 @@ import { useRoute } from 'preact-iso';
 import { process as loadProcess, processes } from '../../api/calls';
 import type { Process } from '../../api/types';
 import { useData } from '../../api/use-data';
+import { readRange, writeRange } from '../../chart/zoom';
 import { Icon } from '../../components/icon';
 import { StateBadge } from '../../components/state-badge';
 import { Empty, Loaded } from '../../components/states';
@@ -17,21 +18,21 @@ import { SpecView } from '../../process/spec';
 import { t as words } from '../../process/strings';
 import { LastOutput, TimelineList, WhySentence } from '../../process/why';
 import { useTitle } from '../../shell/title';
-import { choice, codec } from '../../url/codec';
+import { choice, codec, text } from '../../url/codec';
 import { paths } from '../../url/paths';
 import { useUrlState } from '../../url/state';
-import { FiguresView } from './figures';
+import { FiguresGlance, FiguresView } from './figures';
 import './instance.css';
 import { t } from './strings';
 
 const TABS = ['why', 'logs', 'figures', 'spec'] as const;
-const pageState = codec<{ tab: (typeof TABS)[number] }>({ tab: choice(TABS, 'why') });
+const pageState = codec<{ tab: (typeof TABS)[number]; zoom: string }>({ tab: choice(TABS, 'why'), zoom: text() });
 
 export default function InstancePage() {
   const { params } = useRoute();
   const process = `${params.namespace}/${params.name}`;
   const host = params.host ?? '';
-  const [{ tab }] = useUrlState(pageState);
+  const [{ tab, zoom }, set] = useUrlState(pageState);
   const key = `${process}@${host}`;
   useTitle(key);
   const answer = useData(key, signal => processes({ process: [process], host: [host] }, { limit: 1 }, signal));
@@ -85,7 +86,14 @@ export default function InstancePage() {
               />
               {tab === 'why' && <WhyTab process={process} host={host} row={row} />}
               {tab === 'logs' && <LogView process={process} host={host} />}
-              {tab === 'figures' && <FiguresView process={process} host={host} />}
+              {tab === 'figures' && (
+                <FiguresView
+                  process={process}
+                  host={host}
+                  zoom={readRange(zoom)}
+                  onZoom={range => set({ zoom: writeRange(range) })}
+                />
+              )}
               {tab === 'spec' && <SpecTab process={process} definition={row.definition} />}
             </>
           );
@@ -109,6 +117,7 @@ function WhyTab({ process, host, row }: { process: string; host: string; row: Pr
           <section class="card card-body">
             <ProcessFacts row={row} />
           </section>
+          {row.connected && <FiguresGlance process={process} host={host} />}
         </div>
       </div>
     </div>

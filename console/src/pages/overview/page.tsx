@@ -19,6 +19,7 @@ import { paths } from '../../url/paths';
 import { FirstSteps } from './first-steps';
 import { Groups } from './groups';
 import './overview.css';
+import { StatesChart } from './states-chart';
 import { t } from './strings';
 
 const LATEST = 20;
@@ -42,6 +43,7 @@ export default function OverviewPage() {
       ) : (
         <Skeleton />
       )}
+      <StatesChart />
       <div class="overview-columns">
         <Groups />
         <div class="stack">

@@ -2,6 +2,8 @@ import { defineStrings, plural } from '../../i18n/i18n';
 
 export const t = defineStrings({
   en: {
+    lastDay: 'States over the last day',
+    shownStates: 'States that are shown',
     title: 'Overview',
     tiles: {
       running: 'running',
@@ -39,6 +41,8 @@ export const t = defineStrings({
     more: (text: string) => `${text} processes`,
   },
   zh: {
+    lastDay: '最近一天的状态',
+    shownStates: '显示的状态',
     title: '总览',
     tiles: {
       running: '运行中',

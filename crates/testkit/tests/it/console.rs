@@ -254,3 +254,8 @@ fn every_page_is_accessible_on_a_small_screen() {
 fn a_template_is_edited_and_its_versions_are_compared() {
     run("editor");
 }
+
+#[test]
+fn figures_are_charts_that_zoom() {
+    run("figures");
+}
