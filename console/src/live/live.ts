@@ -1,7 +1,8 @@
 /** The live stream as a tab sees it: a state to show, and changes of what the tab shows. */
 import { signal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { loginOpen } from '../api/session';
+import type { SlotState } from '../logs/slots';
 import { type Change, type Interest, matcher, Pending } from './changes';
 import { ALIVE_EVERY_MS, TAB_EVERY_MS, type ToTab, type ToWorker } from './protocol';
 import type { LiveState, LiveStream } from './stream';
@@ -20,6 +21,10 @@ export const live = {
   /** Rises when changes may have been missed: what is shown must be asked for again. */
   epoch: signal(0),
 };
+
+/** What the worker says about outputs that this tab wants to follow, by their ids. */
+const follows = new Map<number, (state: SlotState) => void>();
+let nextFollow = 0;
 
 let tellWorker: ((message: ToWorker) => void) | null = null;
 let announcing = false;
@@ -41,7 +46,8 @@ function heard(message: ToTab) {
   if (message.type === 'state') {
     live.state.value = message.state;
     if (message.state === 'signed-out') loginOpen.value = true;
-  } else if (message.type === 'missed') live.epoch.value++;
+  } else if (message.type === 'follow') follows.get(message.id)?.(message.state);
+  else if (message.type === 'missed') live.epoch.value++;
   else for (const one of subscriptions) deliver(one, message.changes);
 }
 
@@ -86,6 +92,9 @@ function connectHere(): (message: ToWorker) => void {
   });
   return message => {
     if (message.type === 'interests') wants = matcher(message.interests);
+    // No tab knows of the others, and hidden tabs do not follow.
+    else if (message.type === 'follow' && message.how !== 'leave')
+      heard({ type: 'follow', id: message.id, state: 'granted' });
     else if (message.type === 'again') stream?.again();
     else if (message.type === 'visible' && message.visible) {
       stream?.open();
@@ -123,4 +132,30 @@ export function useLive(interest: Interest | null, changed: (changes: Change[]) 
     if (!interest) return;
     return subscribe(interest, changes => callback.current(changes));
   }, [key]);
+}
+
+export interface FollowSlot {
+  /** Null until the worker has answered, or while it is not wanted. */
+  state: SlotState | null;
+  /** Follows here; the oldest of the others pauses. */
+  take(): void;
+}
+
+/** One of the two places for outputs that are followed at once, while it is wanted. */
+export function useFollowSlot(wanted: boolean): FollowSlot {
+  const [state, setState] = useState<SlotState | null>(null);
+  const id = useRef(0);
+  useEffect(() => {
+    if (!wanted) return;
+    const own = ++nextFollow;
+    id.current = own;
+    follows.set(own, setState);
+    tellWorker?.({ type: 'follow', id: own, how: 'ask' });
+    return () => {
+      follows.delete(own);
+      tellWorker?.({ type: 'follow', id: own, how: 'leave' });
+      setState(null);
+    };
+  }, [wanted]);
+  return { state, take: () => tellWorker?.({ type: 'follow', id: id.current, how: 'take' }) };
 }

@@ -2,6 +2,7 @@
  * The SharedWorker: one stream for all tabs. Over HTTP/1.1 a browser opens six connections to a server, so a stream per tab
  * would block the sixth tab. It parses and filters, so that a tab only hears of what it shows.
  */
+import { FollowSlots } from '../logs/slots';
 import { type Change, type Interest, matcher, Pending } from './changes';
 import { GONE_AFTER_MS, TAB_EVERY_MS, type ToTab, type ToWorker } from './protocol';
 import { type LiveState, LiveStream } from './stream';
@@ -15,11 +16,20 @@ interface Tab {
   missed: boolean;
   timer: ReturnType<typeof setTimeout> | undefined;
   heardAt: number;
+  /** The outputs that it follows or wants to follow, by its ids. */
+  follows: Map<number, Follow>;
+}
+
+interface Follow {
+  tab: Tab;
+  id: number;
 }
 
 const tabs = new Set<Tab>();
 let state: LiveState = 'connecting';
 let closing: ReturnType<typeof setTimeout> | undefined;
+
+const slots = new FollowSlots<Follow>(({ tab, id }, state) => tell(tab, { type: 'follow', id, state }));
 
 const stream = new LiveStream({
   changes(changes) {
@@ -52,9 +62,17 @@ function flushSoon(tab: Tab) {
 
 const tell = (tab: Tab, message: ToTab) => tab.port.postMessage(message);
 
+function follow(tab: Tab, id: number, how: 'ask' | 'take' | 'leave') {
+  const one = tab.follows.get(id) ?? { tab, id };
+  if (how === 'leave') tab.follows.delete(id);
+  else tab.follows.set(id, one);
+  slots[how](one);
+}
+
 function forget(tab: Tab) {
   clearTimeout(tab.timer);
   tabs.delete(tab);
+  for (const id of [...tab.follows.keys()]) follow(tab, id, 'leave');
   if (tabs.size > 0) return;
   clearTimeout(closing);
   // A reload of the only tab keeps the stream.
@@ -70,6 +88,7 @@ function welcome(port: MessagePort) {
     missed: false,
     timer: undefined,
     heardAt: Date.now(),
+    follows: new Map(),
   };
   tabs.add(tab);
   port.onmessage = (message: MessageEvent<ToWorker>) => {
@@ -78,6 +97,7 @@ function welcome(port: MessagePort) {
     const said = message.data;
     if (said.type === 'interests') tab.wants = matcher(said.interests as Interest[]);
     else if (said.type === 'again') stream.again();
+    else if (said.type === 'follow') follow(tab, said.id, said.how);
     else if (said.type === 'bye') forget(tab);
     else if (said.type === 'visible') {
       tab.visible = said.visible;

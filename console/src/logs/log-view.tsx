@@ -1,6 +1,6 @@
 /**
- * The output of a process: followed live, bounded in memory and in the DOM. A hidden tab does not follow, because each follow
- * takes one of the six connections that a browser opens to a server.
+ * The output of a process: followed live, bounded in memory and in the DOM. A hidden tab does not follow, and of all tabs only
+ * two do, because each follow takes one of the six connections that a browser opens to a server.
  */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { queryOf } from '../api/client';
@@ -10,11 +10,13 @@ import { copyText } from '../components/copy-button';
 import '../components/field.css';
 import { ErrorBox } from '../components/states';
 import { count } from '../i18n/format';
+import { useFollowSlot } from '../live/live';
 import { withoutAnsi } from './ansi';
 import { AnsiText } from './ansi-lines';
 import { followLog, logPath } from './follow';
 import './log-view.css';
 import { LineRing, MatchingLines } from './ring';
+import { MOST_FOLLOWS } from './slots';
 import { t } from './strings';
 
 const TAIL = 2000;
@@ -43,13 +45,20 @@ export function LogView({ process, host }: { process: string; host: string }) {
   const words = t();
 
   useEffect(() => {
-    const changed = () => setVisible(!document.hidden);
+    const changed = () => {
+      setVisible(!document.hidden);
+      if (!document.hidden) setEnd(null);
+    };
     document.addEventListener('visibilitychange', changed);
     return () => document.removeEventListener('visibilitychange', changed);
   }, []);
 
+  const slot = useFollowSlot(visible && !previous && end === null);
+  // Without a place to follow, the last lines are read once.
+  const mode = previous || slot.state === 'full' ? 'once' : slot.state === 'granted' ? 'follow' : 'idle';
+
   useEffect(() => {
-    if (!visible) return;
+    if (!visible || mode === 'idle') return;
     const abort = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const soon = () => {
@@ -62,14 +71,14 @@ export function LogView({ process, host }: { process: string; host: string }) {
     setEnd(null);
     setError(null);
     followLog(
-      { process, host, previous, follow: true, tail: TAIL },
+      { process, host, previous, follow: mode === 'follow', tail: TAIL },
       {
         text: text => {
           ring.push(text);
           soon();
         },
         end: why => {
-          setEnd(why);
+          if (slot.state !== 'full') setEnd(why);
           soon();
         },
       },
@@ -81,7 +90,7 @@ export function LogView({ process, host }: { process: string; host: string }) {
       abort.abort();
       clearTimeout(timer);
     };
-  }, [ring, previous, visible, attempt]);
+  }, [ring, previous, visible, attempt, mode]);
 
   const wanted = filter.toLowerCase();
   const most = WINDOW + extra;
@@ -111,6 +120,10 @@ export function LogView({ process, host }: { process: string; host: string }) {
     if (!on) sticks.current = true;
     setPaused(on);
   };
+  const choose = (before: boolean) => {
+    setEnd(null);
+    setPrevious(before);
+  };
   const more = paused ? ring.total - pausedAt.current : 0;
 
   return (
@@ -122,13 +135,15 @@ export function LogView({ process, host }: { process: string; host: string }) {
         <span class="muted nowrap" role="status">
           {end !== null
             ? words.ended
-            : paused
-              ? more > 0
-                ? words.newer(count(more))
-                : words.paused
-              : ring.length === 0
-                ? words.waiting
-                : words.following}
+            : slot.state === 'full' || slot.state === 'taken'
+              ? words.notFollowing
+              : paused
+                ? more > 0
+                  ? words.newer(count(more))
+                  : words.paused
+                : ring.length === 0
+                  ? words.waiting
+                  : words.following}
         </span>
         <input
           class="input input-small log-filter"
@@ -139,10 +154,10 @@ export function LogView({ process, host }: { process: string; host: string }) {
           onInput={event => setFilter(event.currentTarget.value)}
         />
         <span class="log-runs" role="group" aria-label={words.run}>
-          <Button size="small" pressed={!previous} onClick={() => setPrevious(false)}>
+          <Button size="small" pressed={!previous} onClick={() => choose(false)}>
             {words.current}
           </Button>
-          <Button size="small" pressed={previous} onClick={() => setPrevious(true)}>
+          <Button size="small" pressed={previous} onClick={() => choose(true)}>
             {words.previous}
           </Button>
         </span>
@@ -173,6 +188,14 @@ export function LogView({ process, host }: { process: string; host: string }) {
           {words.download}
         </a>
       </div>
+      {(slot.state === 'full' || slot.state === 'taken') && (
+        <div class="note note-warn line log-full" role="status">
+          <span class="grow">{slot.state === 'full' ? words.full(MOST_FOLLOWS) : words.taken(MOST_FOLLOWS)}</span>
+          <Button size="small" onClick={slot.take}>
+            {words.followHere}
+          </Button>
+        </div>
+      )}
       {error && <ErrorBox error={error} retry={() => setAttempt(attempt + 1)} />}
       <pre
         class={`log-lines ${wrap ? '' : 'log-nowrap'}`}

@@ -85,7 +85,7 @@ export default function InstancePage() {
                 }))}
               />
               {tab === 'why' && <WhyTab process={process} host={host} row={row} />}
-              {tab === 'logs' && <LogView process={process} host={host} />}
+              {tab === 'logs' && <LogView key={key} process={process} host={host} />}
               {tab === 'figures' && (
                 <FiguresView
                   process={process}

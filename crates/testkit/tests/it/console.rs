@@ -259,3 +259,8 @@ fn a_template_is_edited_and_its_versions_are_compared() {
 fn figures_are_charts_that_zoom() {
     run("figures");
 }
+
+#[test]
+fn two_outputs_are_followed_at_once() {
+    run("follows");
+}
