@@ -39,7 +39,7 @@ pub struct NameArgs {
     #[arg(value_name = "NAMESPACE/NAME", required_unless_present = "selector")]
     pub names: Vec<NamePattern>,
     /// Only with these labels: tier=front,zone!=b,canary,!old
-    #[arg(short = 'l', long, value_name = "LABELS", value_parser = parse_selector)]
+    #[arg(short = 'l', long, visible_alias = "label", value_name = "LABELS", value_parser = parse_selector)]
     pub selector: Vec<String>,
 }
 

@@ -53,7 +53,7 @@ pub struct Args {
     #[arg(value_name = "NAMESPACE/NAME")]
     names: Vec<NamePattern>,
     /// Only with these labels: tier=front,zone!=b,canary,!old
-    #[arg(short = 'l', long, value_name = "LABELS", value_parser = parse_selector)]
+    #[arg(short = 'l', long, visible_alias = "label", value_name = "LABELS", value_parser = parse_selector)]
     selector: Vec<String>,
     /// Only of this namespace
     #[arg(short, long, value_name = "NAMESPACE")]

@@ -70,7 +70,7 @@ pub struct BeginArgs {
     #[arg(value_name = "NAMESPACE/NAME", conflicts_with = "biz")]
     names: Vec<NamePattern>,
     /// Only processes with these labels: tier=front,zone!=b,canary,!old
-    #[arg(short = 'l', long, value_name = "LABELS", value_parser = parse_selector, conflicts_with = "biz")]
+    #[arg(short = 'l', long, visible_alias = "label", value_name = "LABELS", value_parser = parse_selector, conflicts_with = "biz")]
     selector: Vec<String>,
     /// Only processes on these hosts, separated by commas
     #[arg(
