@@ -1,4 +1,6 @@
 /** A refusal of the API, or that it could not be reached. */
+import type { Reason } from '../i18n/reasons';
+
 export interface MissingRole {
   role: string;
   namespace?: string | null;
@@ -13,8 +15,11 @@ export class ApiError extends Error {
   readonly field: string | null;
   /** In an expression, the character that is wrong, from 1. */
   readonly character: number | null;
-  /** In a template, the line that is wrong, from 1. */
+  /** In a template, the line and the character of it that are wrong, from 1. */
   readonly line: number | null;
+  readonly column: number | null;
+  /** What the message says, as a code, of an expression or a template that is wrong. */
+  readonly reason: Reason | null;
   readonly missingRole: MissingRole | null;
   /** How many processes match now, when a set has moved (`count_changed`). */
   readonly count: number | null;
@@ -28,6 +33,8 @@ export class ApiError extends Error {
     this.field = typeof detail.field === 'string' ? detail.field : null;
     this.character = typeof detail.character === 'number' ? detail.character : null;
     this.line = typeof detail.line === 'number' ? detail.line : null;
+    this.column = typeof detail.column === 'number' ? detail.column : null;
+    this.reason = (detail.reason as Reason | undefined) ?? null;
     this.missingRole = (detail.missing_role as MissingRole | undefined) ?? null;
     this.count = typeof detail.count === 'number' ? detail.count : null;
     this.retryAfterMs = retryAfter(headers?.get('retry-after') ?? null);

@@ -1,6 +1,7 @@
 /** What the API says of businesses: tree, process view, expressions, topology, config templates and their files. */
 import { call, get, post, type Query } from '../api/client';
 import type { Business, Facets, JobTask } from '../api/types';
+import type { Meaning, Reason } from '../i18n/reasons';
 
 export interface Place {
   id: number;
@@ -85,7 +86,7 @@ export interface TreeSet extends Place {
 export interface Explained {
   expression: string;
   count: number;
-  parts: { part: string; text: string; words: string; count: number }[];
+  parts: { part: string; text: string; words: string; meaning?: Meaning; count: number }[];
   matches: { id: number; expression: string }[];
 }
 
@@ -94,6 +95,9 @@ export interface Changed {
   changed: number;
   gone: number;
 }
+
+/** A row of the source that was left out. */
+export type Trouble = { row: string; reason: string } & Partial<Reason>;
 
 export interface Difference {
   sets: Changed;
@@ -105,7 +109,8 @@ export interface Difference {
   vanished: number;
   lines: string[];
   more_lines: number;
-  troubles: { row: string; reason: string }[];
+  changes?: (Reason & { mark: string })[];
+  troubles: Trouble[];
 }
 
 export interface Bindings {
@@ -157,6 +162,18 @@ export interface ConfigFile {
   released: FileVersion | null;
 }
 
+/** The file of a template for one instance, and whether what is on the host differs. */
+export type TemplateFile = Omit<ConfigFile, 'template'> & {
+  expression: string;
+  host: string;
+  connected: boolean;
+  state: string;
+  /** Null where it is not known. */
+  drift: boolean | null;
+  drift_text: string;
+  drift_reason: Reason | null;
+};
+
 export interface JobPage {
   id: number;
   status: string;
@@ -188,7 +205,7 @@ export const view = (business: number, filter: ViewFilter, page: Query, signal?:
   get<ViewPage>('/processes/view', { business, ...viewQuery(filter), ...page }, signal);
 
 export const viewFacets = (business: number, by: string[], filter: ViewFilter, signal?: AbortSignal) =>
-  get<Facets>('/processes/view/facets', { business, by: by.join(','), ...viewQuery(filter) }, signal);
+  get<Facets>('/processes/view-facets', { business, by: by.join(','), ...viewQuery(filter) }, signal);
 
 export const explain = (business: number, env: string | null, expression: string) =>
   post<Explained>('/expression/explain', { business, ...(env ? { env } : {}), expression });
@@ -253,6 +270,9 @@ export const variables = (business: number, process: number, inst: number, signa
 
 export const configFiles = (business: number, process: number, signal?: AbortSignal) =>
   get<{ files: ConfigFile[] }>(`/businesses/${business}/processes/${process}/config-files`, {}, signal);
+
+export const templateFiles = (business: number, template: number, query: Query, signal?: AbortSignal) =>
+  get<{ count: number; files: TemplateFile[] }>(`/businesses/${business}/templates/${template}/files`, query, signal);
 
 export const configFile = (
   business: number,

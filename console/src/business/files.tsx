@@ -40,6 +40,8 @@ const LOOKS = {
   missing: { tone: 'idle', icon: 'question' },
 } as const;
 
+const DRIFT_ICONS = { good: 'tick', warn: 'warning', idle: 'question' } as const;
+
 interface FileListProps {
   business: number;
   files: ConfigFile[];
@@ -47,11 +49,13 @@ interface FileListProps {
   active?: number | null;
   /** What is known of the file on the host, by process and instance. */
   onHost?: Map<string, string>;
+  /** Whether the file on the host differs from what was released, in words, by process and instance. */
+  drift?: Map<string, { tone: 'good' | 'warn' | 'idle'; text: string }>;
 }
 
 export const fileKey = (file: Pick<ConfigFile, 'process' | 'local_inst_id'>) => `${file.process}/${file.local_inst_id}`;
 
-export function FileList({ business, files, active, onHost }: FileListProps) {
+export function FileList({ business, files, active, onHost, drift }: FileListProps) {
   const words = t();
   const [open, setOpen] = useState('');
   if (files.length === 0) return <Empty icon="templates" title={words.none} />;
@@ -62,6 +66,7 @@ export function FileList({ business, files, active, onHost }: FileListProps) {
         const state = stateOfFile(file);
         const shown = file.generated ?? file.released;
         const host = onHost?.get(fileKey(file));
+        const differs = drift?.get(fileKey(file));
         return (
           <li key={key}>
             <div class="file-row">
@@ -77,6 +82,11 @@ export function FileList({ business, files, active, onHost }: FileListProps) {
               <span class={`state tone-${LOOKS[state].tone}`}>
                 <Icon name={LOOKS[state].icon} size={13} /> {words.states[state]}
               </span>
+              {differs && (
+                <span class={`state tone-${differs.tone}`}>
+                  <Icon name={DRIFT_ICONS[differs.tone]} size={13} /> {differs.text}
+                </span>
+              )}
               <span class="muted">
                 <a href={paths.business(business, { open: file.process, id: file.process })}>
                   {words.of(file.process, file.local_inst_id)}

@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { ApiError } from '../api/errors';
 import { t } from '../i18n/common';
+import { sentence } from '../i18n/reasons';
 import { Button } from './button';
 import { CopyButton } from './copy-button';
 import { Icon, type IconName } from './icon';
@@ -55,7 +56,7 @@ export function errorText(error: Error): string {
       return words.missingRole(role, where);
     }
   }
-  return error.message;
+  return error instanceof ApiError ? sentence(error.reason, error.message) : error.message;
 }
 
 export function ErrorBox({ error, retry, title }: { error: Error; retry?: (() => void) | undefined; title?: string }) {

@@ -35,6 +35,8 @@ export interface JobChange {
   business: number | null;
   action: string;
   status: string;
+  /** Empty while it is not paused. */
+  paused_by?: string;
   counts: Record<string, number>;
 }
 

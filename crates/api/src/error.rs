@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::ReasonView;
+
 /// A refused request.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct ErrorBody {
@@ -31,6 +33,12 @@ pub struct ErrorDetail {
     /// In a template, the line that is wrong, counted from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
+    /// The character of that line, counted from 1, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub column: Option<u32>,
+    /// What the message says, for programs and for other languages, of an expression or a template that is wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<ReasonView<'static>>,
     /// Where the refusal is `count_changed`: how many processes match now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,

@@ -1,8 +1,10 @@
 //! What a request selects of a business: by ids and names, or by an expression; and what an expression means.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 
+use model::expression::Meaning;
 use model::lenient;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, MapAccess, Visitor};
@@ -100,13 +102,40 @@ responses! {
         pub text: String,
         /// What it means, in words.
         pub words: String,
+        /// The same for programs, and for other languages.
+        pub meaning: MeaningView,
         /// How many processes are left after this part and those before it.
         pub count: u64,
+    }
+
+    /// What a pattern means: a code, what differs from case to case, and what it is made of.
+    pub struct MeaningView {
+        /// Of a whole part: `any`, `empty` (the empty name), `exactly`, `begins_with`, `ends_with`, `contains`, `one_of`,
+        /// `sequence`; or `all_processes`, `no_process`, `first`, `last`, `all_but_first`, `all_but_last`, `nth`, `range`,
+        /// `between`. Of items: `text`, `any_run`, `any_one`, `none_of`, `characters`, `choice`, `nothing`, `letters`,
+        /// `numbers`, `padded_numbers` (with or without leading zeros), `atoms`, `more` (items that are not shown).
+        pub code: Cow<'static, str>,
+        /// As the code needs: `text`, `from`, `to`, `count`, `at`, `start`, `end`.
+        #[schema(value_type = BTreeMap<String, String>)]
+        pub params: BTreeMap<Cow<'static, str>, String>,
+        #[schema(no_recursion)]
+        pub items: Vec<MeaningView>,
     }
 
     #[schema(as = Match)]
     pub struct ExpressionMatch {
         pub id: u32,
         pub expression: String,
+    }
+}
+
+impl From<&Meaning> for MeaningView {
+    fn from(meaning: &Meaning) -> Self {
+        let reason = meaning.reason();
+        Self {
+            code: reason.code,
+            params: reason.params,
+            items: meaning.items().iter().map(Self::from).collect(),
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Jobs and their tasks.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use model::job::JobOptions;
 use model::{UnixMillis, lenient};
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::schemas::{ExpressionSchema, JobOptionsBodySchema, JobOptionsSchema};
-use crate::{ExpressionBody, FilterBody, Rows, Scalar, ScopeBody};
+use crate::{ExpressionBody, FilterBody, ReasonView, Rows, Scalar, ScopeBody};
 
 #[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -213,6 +214,9 @@ responses! {
         pub code: i32,
         /// Why it failed or was ignored.
         pub reason: String,
+        /// The same for programs, and for other languages; null unless it failed or was ignored. The code is one of results of
+        /// tasks, or `earlier_failed`, `cancelled`, `no_command`, `bad_template`, `template_forbidden`, `no_active_version`.
+        pub cause: Option<ReasonView<'static>>,
         /// What can be done about it.
         pub solutions: Vec<Cow<'static, str>>,
         pub command: String,
@@ -222,5 +226,8 @@ responses! {
         pub started_at: UnixMillis,
         #[schema(value_type = i64)]
         pub ended_at: UnixMillis,
+        /// Why the caller may not or cannot `retry` it: `role`, `not_ended` or `not_failed`.
+        #[schema(value_type = BTreeMap<String, String>)]
+        pub blocked: BTreeMap<Cow<'static, str>, Cow<'static, str>>,
     }
 }

@@ -23,6 +23,7 @@ mod log;
 mod login;
 mod operate;
 mod process;
+mod reason;
 mod replica;
 mod rows;
 mod scalar;
@@ -45,7 +46,8 @@ pub use audit::{AuditList, AuditRow};
 pub use error::{ErrorBody, ErrorDetail, MissingRoleDetail};
 pub use event::{EventList, EventRow};
 pub use expression::{
-    ExplainBody, Explained, ExpressionBody, ExpressionMatch, PartExplained, PartsBody, ScopeBody,
+    ExplainBody, Explained, ExpressionBody, ExpressionMatch, MeaningView, PartExplained, PartsBody,
+    ScopeBody,
 };
 pub use figures::{ProcessFigures, StateFigures};
 pub use group::{GroupList, GroupsBody, HostGroups};
@@ -65,13 +67,14 @@ pub use login::{
 };
 pub use operate::{
     BlockedGroup, CommandCount, FilterBody, OperateBody, Operated, OperatedInBatches,
-    OperationPlanView, OperationsBody, SampleProcess, ValueCount,
+    OperationBegun, OperationPlanView, OperationsBody, SampleProcess, ValueCount,
 };
 pub use process::{
     DefinitionView, FacetList, FacetValueView, FacetView, HealthView, HostResult, HostsBody,
-    LastExitView, NameList, ProcessDetail, ProcessPage, ProcessView, ReasonView, RegisterBody,
-    Results, SpecBody,
+    LastExitView, NameList, ProcessDetail, ProcessPage, ProcessView, RegisterBody, Results,
+    SpecBody,
 };
+pub use reason::ReasonView;
 pub use replica::{Draining, ReplicaList, ReplicaRow};
 pub use rows::Rows;
 pub use scalar::Scalar;
@@ -81,11 +84,12 @@ pub use task::{
 };
 pub use template::{
     Bindings, ConfigFileList, ConfigFileShown, DraftBody, FileShown, Preview, PreviewBody,
-    TemplateBody, TemplateList, TemplateShown, VariableList, VersionList, VersionShown,
+    TemplateBody, TemplateFileList, TemplateFileRow, TemplateList, TemplateShown, VariableList,
+    VersionList, VersionShown,
 };
 pub use timeline::{EventBucket, EventCounts, TimelineList, TimelineRow};
 pub use token::{CreatedToken, TokenBody, TokenList, TokenRow};
-pub use topology::{BusinessList, BusinessView, ChangeCounts, Difference, LeftOutRow};
+pub use topology::{BusinessList, BusinessView, ChangeCounts, ChangeView, Difference, LeftOutRow};
 pub use view::{
     BusinessTree, InstanceView, NamedId, TemplateOf, TreeModule, TreeSet, ViewList, ViewProcess,
 };

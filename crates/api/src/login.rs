@@ -73,6 +73,10 @@ responses! {
         pub created_at: UnixMillis,
         #[schema(value_type = i64)]
         pub expires_at: UnixMillis,
+        /// The address that it was begun from; empty where that is not known.
+        pub from: String,
+        /// The program that began it, as it names itself; empty where it does not.
+        pub user_agent: String,
         /// Whether the request was made with this login.
         pub current: bool,
     }

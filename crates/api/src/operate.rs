@@ -69,6 +69,14 @@ pub struct OperationsBody {
 /// A filter in a body: the parameters of a list, by name. A value is a text, a number, a boolean or a list of them.
 pub type FilterBody = Map<String, Value>;
 
+/// What a request to operate began: a task, or a job where the request has `options`.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(untagged)]
+pub enum OperationBegun {
+    Task(Operated),
+    Job(OperatedInBatches),
+}
+
 responses! {
     /// The task that was made.
     pub struct Operated {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use utoipa::ToSchema;
 
 use crate::schemas::{HostSchema, SpecSchema};
-use crate::{HostRef, HostText, Rows};
+use crate::{HostRef, HostText, ReasonView, Rows};
 
 responses! {
     /// What names begin with a text, for completion.
@@ -70,7 +70,9 @@ responses! {
         pub connected: bool,
         /// Why it is as it is.
         pub message: Cow<'a, str>,
-        /// The same for programs, and for other languages; null where everything is as wanted.
+        /// The same for programs, and for other languages; null where everything is as wanted. The code is `unhealthy`,
+        /// `backoff`, `gave_up`, `down` (wanted, and does not run), `not_reported`, `agent_away` or `no_agent`, with `since`,
+        /// `tried`, `exit` and `check` as it needs.
         pub reason: Option<ReasonView<'a>>,
         /// Null when there is none.
         pub pid: Option<i32>,
@@ -119,16 +121,6 @@ responses! {
         /// The name of a business, set, module, service instance or cloud area.
         pub name: Option<String>,
         pub count: u64,
-    }
-
-    /// A reason as a code with parameters.
-    #[derive(Clone, PartialEq, Eq)]
-    pub struct ReasonView<'a> {
-        /// `unhealthy`, `backoff`, `gave_up`, `down` (wanted, and does not run), `not_reported`, `agent_away` or `no_agent`.
-        pub code: Cow<'a, str>,
-        /// As the code needs: `since`, `tried`, `exit`, `check`.
-        #[schema(value_type = BTreeMap<String, String>)]
-        pub params: BTreeMap<Cow<'a, str>, String>,
     }
 
     /// How a run ended. Neither code nor signal: the agent could not see it.

@@ -1,6 +1,7 @@
 //! Tasks and the results of their targets.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use model::UnixMillis;
 use model::operation::ProcessInspection;
@@ -10,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::Rows;
+use crate::{ReasonView, Rows};
 
 responses! {
     pub struct TaskList {
@@ -81,6 +82,10 @@ responses! {
         pub code: i32,
         /// Of a command that failed, the line of its output that names the error.
         pub message: Cow<'a, str>,
+        /// Why not, for programs and for other languages; null where it is done or goes on. The code is `agent_away`, `timed_out`,
+        /// `already_running`, `not_running`, `check_failed`, `not_registered`, `command_failed` (with `exit_code` or
+        /// `exit_signal`), `unknown_operation`, `exists`, `invalid_target` or `failed`.
+        pub reason: Option<ReasonView<'a>>,
         /// What is wrong although it is done, such as a log that cannot be written.
         pub warning: Option<Cow<'a, str>>,
         #[schema(value_type = Option<i64>)]
@@ -100,6 +105,9 @@ responses! {
         /// What a query saw.
         #[schema(value_type = Option<Object>)]
         pub instance: Option<InspectionView<'a>>,
+        /// Why the caller may not or cannot `retry` it: `role`, `not_ended` or `not_failed`.
+        #[schema(value_type = BTreeMap<String, String>)]
+        pub blocked: BTreeMap<Cow<'a, str>, Cow<'a, str>>,
     }
 }
 

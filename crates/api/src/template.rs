@@ -7,7 +7,7 @@ use model::UnixMillis;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::Scalar;
+use crate::{ReasonView, Rows, Scalar};
 
 responses! {
     pub struct TemplateList {
@@ -135,6 +135,43 @@ pub struct DraftBody {
 }
 
 responses! {
+    /// Files of one template.
+    pub struct TemplateFileList {
+        /// How many match.
+        pub count: usize,
+        pub start: u64,
+        /// The version that is generated from, if there is one.
+        pub active: Option<u32>,
+        #[schema(value_type = Vec<TemplateFileRow>)]
+        pub files: Rows<TemplateFileRow>,
+    }
+
+    /// The file of a template for one instance.
+    pub struct TemplateFileRow {
+        /// The id of the process.
+        pub process: u32,
+        pub local_inst_id: u32,
+        /// `set.module.service.process.id`
+        pub expression: String,
+        /// `cloud:ip`
+        pub host: String,
+        /// Whether its host's agent is connected.
+        pub connected: bool,
+        /// `none` (nothing was generated), `generated` (and never released), `changed` (what was generated last is not what was
+        /// released) or `released`.
+        pub state: Cow<'static, str>,
+        pub generated: Option<FileShown>,
+        /// What the agent wrote last.
+        pub released: Option<FileShown>,
+        /// Whether what is on the host differs from what was released, as the agent last said; null where that is not known.
+        pub drift: Option<bool>,
+        /// How it differs, in words; empty where it does not.
+        pub drift_text: String,
+        /// How it differs (`differs` with `md5`, `unreadable`), or why that is not known (`not_released`, `not_registered`,
+        /// `not_watched`, `agent_away`); null where it does not differ.
+        pub drift_reason: Option<ReasonView<'static>>,
+    }
+
     pub struct ConfigFileList {
         pub files: Vec<ConfigFileShown>,
     }

@@ -1,6 +1,7 @@
 //! Businesses, and what an import changes in one.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use model::UnixMillis;
 use serde::{Deserialize, Serialize};
@@ -22,8 +23,20 @@ responses! {
         pub modules: usize,
         pub processes: u64,
         /// Rows that were left out then, and why.
-        #[schema(value_type = Vec<Object>)]
         pub troubles: Vec<LeftOutRow>,
+    }
+
+    /// A row of the source that is wrong and was left out.
+    pub struct LeftOutRow {
+        /// Where in the source it stands, such as `sets[0].modules[1]`.
+        pub row: String,
+        pub reason: String,
+        /// What the reason says, for programs and for other languages: `belongs_elsewhere`, `twice`, `twice_in_service`,
+        /// `host_twice`, `host_elsewhere`, `required`, `invalid` or `more`; empty where an older version stored the row.
+        pub code: Cow<'static, str>,
+        /// As the code needs: `what`, `id`, `name`, `business`, `other`, `known`, `field`, `rule`, `count`.
+        #[schema(value_type = BTreeMap<String, String>)]
+        pub params: BTreeMap<Cow<'static, str>, String>,
     }
 }
 
@@ -43,6 +56,8 @@ pub struct Difference {
     pub vanished: u32,
     /// `+` new, `~` changed, `-` gone, `!` still running.
     pub lines: Vec<String>,
+    /// The same lines as codes with parameters.
+    pub changes: Vec<ChangeView>,
     /// Lines that were too many.
     pub more_lines: u32,
     pub troubles: Vec<LeftOutRow>,
@@ -56,11 +71,13 @@ pub struct ChangeCounts {
     pub gone: u32,
 }
 
-/// A row of the source that is wrong and was left out.
+/// A line of a difference, for programs and for other languages.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct LeftOutRow {
-    /// Where in the source it stands, such as `sets[0].modules[1]`.
-    pub row: String,
-    pub reason: String,
+pub struct ChangeView {
+    /// As in the line.
+    pub mark: String,
+    /// `set`, `module`, `service`, `host`, `host_moved`, `process` or `still_runs`.
+    pub code: Cow<'static, str>,
+    pub params: BTreeMap<Cow<'static, str>, String>,
 }

@@ -6,7 +6,7 @@ use std::net::Ipv6Addr;
 
 use model::UnixMillis;
 
-use crate::{HostText, Rows};
+use crate::{HostText, ReasonView, Rows};
 
 responses! {
     pub struct ViewList<'a> {
@@ -50,7 +50,10 @@ responses! {
         pub priority: Option<i32>,
         pub config_templates: Vec<TemplateOf<'a>>,
         pub instances: Vec<InstanceView<'a>>,
-        /// Actions of jobs that the caller may not or cannot take now, each with its reason, as in the list of processes.
+        /// Why it is as it is, of the first instance that is not as wanted; null where all are. `process` names the instance.
+        pub reason: Option<ReasonView<'a>>,
+        /// Actions of jobs that the caller may not or cannot take now, each with its reason, as in the list of processes; of
+        /// `generate`, `release` and `diff` also `no_template`.
         #[schema(value_type = BTreeMap<String, String>)]
         pub blocked: BTreeMap<Cow<'a, str>, Cow<'a, str>>,
     }
@@ -88,6 +91,8 @@ responses! {
         pub pid: Option<i32>,
         /// Why it is as it is.
         pub message: Cow<'a, str>,
+        /// The same for programs, as in the list of processes; null where everything is as wanted.
+        pub reason: Option<ReasonView<'a>>,
         /// Whether its host's agent is connected.
         pub connected: bool,
         /// Times are milliseconds since 1970, 0 for never.

@@ -83,6 +83,8 @@ pub struct JobProgress {
     pub business: Option<u32>,
     pub action: Cow<'static, str>,
     pub status: Cow<'static, str>,
+    /// The user who paused it; empty while it is not paused.
+    pub paused_by: String,
     pub counts: JobCountsView,
 }
 

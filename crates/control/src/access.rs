@@ -39,7 +39,7 @@ pub use grants::{RevokedGrants, Subject};
 pub use identity::{Identity, IdentityLogin, IdentityUser};
 pub use keys::{FirstKeys, NewJoinToken};
 pub use login_codes::LoginCode;
-pub use logins::LoginView;
+pub use logins::{LoginOrigin, LoginView};
 pub use missing_role::{MissingArea, MissingRole};
 pub use trail::{AuditFilter, AuditLines};
 

@@ -1,6 +1,6 @@
 //! Why a request failed, by what the caller can do about it.
 
-use model::{Invalid, TaskId};
+use model::{Invalid, Reason, TaskId};
 use store::StoreError;
 
 use crate::access::MissingRole;
@@ -36,9 +36,9 @@ pub enum ControlError {
     /// It exists already.
     #[error("{0}")]
     Conflict(String),
-    /// A template cannot be rendered; the line is that of the template itself, not of one that it includes.
-    #[error("template: {reason}")]
-    BadTemplate { line: Option<u32>, reason: String },
+    /// A text is not a template, or cannot be rendered.
+    #[error("{0}")]
+    BadTemplate(Box<BadTemplate>),
     /// A filter matches another number of processes than the caller expects; nothing was done.
     #[error(
         "expect_count: the filter matches {count} processes now, not {expected}; nothing was done"
@@ -63,6 +63,19 @@ pub enum ControlError {
     /// The store failed; a retry may help. Nothing was changed, unless the message says otherwise.
     #[error("{}", unavailable(.0))]
     Unavailable(#[source] StoreError),
+}
+
+/// Why a text is not a template, or cannot be rendered.
+#[derive(Debug, thiserror::Error)]
+#[error("{field}: {message}")]
+pub struct BadTemplate {
+    /// The field of the request.
+    pub field: &'static str,
+    /// Line and column are those of the template itself, not of one that it includes.
+    pub line: Option<u32>,
+    pub column: Option<u32>,
+    pub message: String,
+    pub reason: Reason,
 }
 
 fn unavailable(error: &StoreError) -> &'static str {

@@ -21,6 +21,7 @@ pub use order::Batch;
 pub(crate) use run::run;
 pub use select::JobSelection;
 pub use settle::solutions;
+pub(crate) use settle::{BLOCKED, CANCELLED, NO_COMMAND};
 pub(crate) use table::OpenJobs;
 
 use std::sync::Arc;

@@ -41,18 +41,20 @@ mod why;
 
 pub use access::{
     Access, AuditFilter, AuditLines, Credentials, FirstKeys, Identity, IdentityLogin, IdentityUser,
-    LoginCode, LoginView, MissingArea, MissingRole, NewJoinToken, RevokedGrants, Subject,
+    LoginCode, LoginOrigin, LoginView, MissingArea, MissingRole, NewJoinToken, RevokedGrants,
+    Subject,
 };
 pub use answers::{HostAnswer, HostLookup, HostSelector, TargetHost};
 pub use day_counts::{STEP_SECS as STATES_STEP_SECS, StatesOverTime};
 pub use enrol::{Certificate, Enrolment, Issued};
-pub use error::{ControlError, CredentialFault};
+pub use error::{BadTemplate, ControlError, CredentialFault};
 pub use events::{EventFilter, EventView, Events};
 pub use failures::{AlikeReason, Failure, FailureGroup, group_failures};
 pub use jobs::{Batch, JobListed, JobSelection, JobView, Jobs, NewJob, solutions};
 pub use operations::{
     BlockReason, BlockedProcesses, Operate, OperateMatching, OperateSpec, OperationPlan,
-    Operations, TargetView, TaskView, blocked, blocked_in_view,
+    Operations, TargetView, TaskView, blocked, blocked_in_view, job_task_reason,
+    job_task_retry_blocked, target_reason, target_retry_blocked,
 };
 pub use registry::{
     Groups, HostStates, Mode, ProcessNames, Registration, Registry, Statuses, Summary,
@@ -62,16 +64,20 @@ pub use sessions::{
     AnswerStream, Comparison, DesiredState, FileOnHost, HeldView, LogsOf, Refused, Session,
     Sessions,
 };
-pub use templates::{NewTemplate, PreviewOf, TemplateView, Templates};
+pub use templates::{
+    Drift, FileFilter, FileStage, NewTemplate, PreviewOf, TemplateFile, TemplateFiles,
+    TemplateView, Templates,
+};
 pub use timeline::{TimelineEntry, TimelineFilter, TimelineView, TimelineWord};
 pub use topology::{
-    Apply, BusinessSummary, ChangeCounts, Difference, Overview, Selected, Topology, TopologySource,
+    Apply, BusinessSummary, ChangeCounts, ChangeLine, ChangeOf, Difference, Overview, Selected,
+    Topology, TopologySource,
 };
 pub use watch::{
     Change, ChangeEvent, ChangeId, ChangeKey, ChangeReader, Figures, Missed, Registered,
 };
 pub use webhooks::{Deliveries, MAX_WEBHOOKS, WebhookHealth, Webhooks};
-pub use why::{Reason, Why, row_reason};
+pub use why::{Why, row_reason};
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -6,6 +6,7 @@ mod deadlines;
 mod operate;
 mod operate_matching;
 mod recorder;
+mod result_reason;
 mod retry;
 mod task;
 mod tasks;
@@ -18,6 +19,9 @@ pub use operate::{Operate, OperateSpec};
 pub(crate) use operate_matching::by_count;
 pub use operate_matching::{BlockedProcesses, OperateMatching, OperationPlan};
 pub(crate) use recorder::{Record, run as record};
+pub use result_reason::{
+    job_task_reason, job_task_retry_blocked, target_reason, target_retry_blocked,
+};
 pub use task::{TargetView, TaskView};
 pub(crate) use tasks::{Task, Tasks};
 

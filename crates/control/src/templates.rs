@@ -6,6 +6,7 @@
 
 mod context;
 mod edit;
+mod files;
 mod render;
 mod result;
 mod unified;
@@ -13,6 +14,8 @@ mod versions;
 mod work;
 
 pub use edit::{NewTemplate, TemplateView};
+pub use files::{Drift, FileFilter, FileStage, TemplateFile, TemplateFiles};
+pub(crate) use render::{BAD_TEMPLATE, FORBIDDEN, NO_ACTIVE_VERSION};
 pub(crate) use result::ConfigResult;
 pub(crate) use work::{has_templates, work};
 

@@ -6,6 +6,7 @@
 mod difference;
 mod expected;
 mod facts;
+mod fault;
 mod instances;
 mod machines;
 mod ordinals;
@@ -19,7 +20,7 @@ mod retire;
 mod surplus;
 mod watched;
 
-pub use difference::{ChangeCounts, Difference};
+pub use difference::{ChangeCounts, ChangeLine, ChangeOf, Difference};
 pub use read::{BusinessSummary, Overview, Selected};
 
 pub(crate) use expected::{instance, instances, is_expected, why_unregistered};

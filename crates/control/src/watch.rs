@@ -59,6 +59,8 @@ pub enum ChangeEvent {
         area: JobArea,
         action: JobAction,
         status: JobStatus,
+        /// Empty while it is not paused.
+        paused_by: String,
         counts: JobCounts,
     },
     Agent {
@@ -125,8 +127,8 @@ impl ChangeEvent {
         match self {
             Self::Status { message, .. } => 2 * message.len(),
             Self::Event { event, .. } => 2 * event.reason.len(),
+            Self::Job { paused_by, .. } => 2 * paused_by.len(),
             Self::Task { .. }
-            | Self::Job { .. }
             | Self::Agent { .. }
             | Self::Registration { .. }
             | Self::Topology { .. }

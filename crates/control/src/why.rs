@@ -1,12 +1,13 @@
 //! Why a process is as it is: one sentence from what is known of it, its last operation, and the output of the run that ended.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use fleet::{Link, Row};
 use model::access::{Caller, Permission};
 use model::status::LastExit;
-use model::{Flag, FullName, Host, ProcessState, UnixMillis};
+use model::{Flag, FullName, Host, ProcessState, Reason, UnixMillis};
 
 use crate::timeline::{TimelineFilter, TimelineWord};
 use crate::{Control, ControlError, LogsOf, TimelineEntry};
@@ -37,13 +38,6 @@ pub struct Why {
     pub output: Vec<String>,
 }
 
-/// A reason as a code with parameters, for programs and for other languages.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Reason {
-    pub code: &'static str,
-    pub params: BTreeMap<&'static str, String>,
-}
-
 /// What is known of a process without asking anything else.
 struct Known {
     host: Host,
@@ -62,7 +56,7 @@ struct Known {
 /// The reason of a row beside its message, for programs; none where everything is as wanted.
 pub fn row_reason(row: &Row<'_>) -> Option<Reason> {
     let reason = Known::new(row).reason(None);
-    match reason.code {
+    match &*reason.code {
         "running" | "starting" | "completed" | "scheduled" | "not_started" => None,
         _ => Some(reason),
     }
@@ -195,32 +189,32 @@ impl Known {
     }
 
     fn reason(&self, last: Option<&TimelineEntry>) -> Reason {
-        let mut params = BTreeMap::new();
+        let mut params = BTreeMap::<Cow<'static, str>, String>::new();
         let code = match (self.link, self.state) {
             (Link::Never, _) if self.is_enrolled => "agent_away",
             (Link::Never, _) => "no_agent",
             (Link::Down { since }, _) => {
-                params.insert("since", since.0.to_string());
+                params.insert("since".into(), since.0.to_string());
                 "agent_away"
             }
             (_, ProcessState::Running) => "running",
             (_, ProcessState::Starting) => "starting",
             (_, ProcessState::Unhealthy) => {
-                params.insert("check", self.health.clone());
+                params.insert("check".into(), self.health.clone());
                 "unhealthy"
             }
             (_, ProcessState::Backoff) => "backoff",
             (_, ProcessState::Failed) => "gave_up",
             (_, ProcessState::Stopped) => match last.filter(|entry| is_stop(&entry.code)) {
                 Some(entry) if self.wanted == Flag::Stopped => {
-                    params.insert("op", entry.code.clone());
+                    params.insert("op".into(), entry.code.clone());
                     for (key, value) in [
                         ("user", &entry.user),
                         ("app", &entry.app),
                         ("from", &entry.from),
                     ] {
                         if !value.is_empty() {
-                            params.insert(key, value.clone());
+                            params.insert(key.into(), value.clone());
                         }
                     }
                     "stopped_by"
@@ -233,17 +227,20 @@ impl Known {
             (_, ProcessState::Unknown) => "not_reported",
         };
         if self.tried > 0 {
-            params.insert("tried", self.tried.to_string());
+            params.insert("tried".into(), self.tried.to_string());
         }
         if let Some(exit) = self.last_exit.filter(|_| !self.runs()) {
-            params.insert("exit", exit.exit.to_string());
+            params.insert("exit".into(), exit.exit.to_string());
         }
-        Reason { code, params }
+        Reason {
+            code: code.into(),
+            params,
+        }
     }
 
     fn text(&self, reason: &Reason) -> String {
         let param = |key| reason.params.get(key).map(String::as_str);
-        let head = match reason.code {
+        let head = match &*reason.code {
             "no_agent" | "agent_away" => return self.message.clone(),
             "running" => "it runs".to_owned(),
             "starting" => "it is being started".to_owned(),
@@ -378,7 +375,7 @@ mod tests {
             known.text(&reason),
             "the agent gave up after 4 attempts; last: exited with code 1"
         );
-        assert_eq!((reason.code, &*reason.params["tried"]), ("gave_up", "4"));
+        assert_eq!((&*reason.code, &*reason.params["tried"]), ("gave_up", "4"));
         known.message = "gave up after 4 attempts in 30 s; exited with code 1".to_owned();
         assert_eq!(
             known.text(&reason),
@@ -396,7 +393,7 @@ mod tests {
         known.message = "agent offline since …".into();
         let reason = known.reason(Some(&stop("alice")));
         assert_eq!(
-            (reason.code, &*reason.params["since"]),
+            (&*reason.code, &*reason.params["since"]),
             ("agent_away", "60")
         );
         assert_eq!(known.text(&reason), known.message);

@@ -132,6 +132,10 @@ pub struct Login {
     pub token_sha256: [u8; 32],
     pub user: String,
     pub expires_at: UnixMillis,
+    /// The address that it was begun from; empty where that is not known.
+    pub from: String,
+    /// The program that began it, as it names itself; empty where it does not.
+    pub user_agent: String,
 }
 
 /// Lets an agent enrol. Stored with the hash of the token; `id` names it in the API.

@@ -39,6 +39,7 @@ use serde::{Deserialize, Serialize};
 
 use error::ExpressionProblem::{BracketAcrossParts, TooManyParts, UnclosedBracket};
 pub use error::{ExpressionError, ExpressionProblem};
+pub use explain::Meaning;
 pub use matcher::Matcher;
 pub use number::MAX_DIGITS;
 pub use pattern::{Pattern, escaped, unescaped};
@@ -153,8 +154,8 @@ impl Expression {
         })
     }
 
-    /// Describes each part for people.
-    pub fn explain(&self) -> [(ExpressionPart, String); 5] {
+    /// Describes each part.
+    pub fn explain(&self) -> [(ExpressionPart, Meaning); 5] {
         [
             (ExpressionPart::Set, self.set.explain()),
             (ExpressionPart::Module, self.module.explain()),

@@ -2,6 +2,10 @@
 
 use std::fmt;
 
+use crate::reason::Reason;
+
+const REQUIRED: &str = "is required";
+
 /// A refused input: the field as the caller wrote it, and the broken rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invalid {
@@ -19,7 +23,17 @@ impl Invalid {
 
     /// The field is required and was absent, null or empty.
     pub fn required(field: impl Into<String>) -> Self {
-        Self::new(field, "is required")
+        Self::new(field, REQUIRED)
+    }
+
+    /// As a code with parameters. Rules are sentences in English.
+    pub fn reason(&self) -> Reason {
+        match self.rule == REQUIRED {
+            true => Reason::new("required").with("field", &self.field),
+            false => Reason::new("invalid")
+                .with("field", &self.field)
+                .with("rule", &self.rule),
+        }
     }
 
     /// Prefixes the field with the object that contains it.

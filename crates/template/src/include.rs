@@ -2,7 +2,7 @@
 
 use crate::error::{ErrorKind, Problem, TemplateError};
 use crate::limits::Limits;
-use crate::text::is_space;
+use crate::text::{self, is_space};
 
 /// The source of included templates.
 pub trait Includes {
@@ -35,9 +35,9 @@ impl Source {
         &self.names[0]
     }
 
-    /// Adds the name and line of the template that contains the problem.
+    /// Adds the template that contains the problem, and the place there: an included text keeps its lines whole.
     pub(crate) fn error(&self, problem: Problem) -> TemplateError {
-        let line = problem.line.unwrap_or(1);
+        let line = problem.place.map_or(1, |place| place.line);
         let at = usize::try_from(line)
             .unwrap_or(usize::MAX)
             .saturating_sub(1);
@@ -45,8 +45,11 @@ impl Source {
         let (template, line) = origin.unwrap_or((0, line));
         TemplateError {
             kind: problem.kind,
+            code: problem.code,
+            params: problem.params,
             template: self.names[template].clone(),
             line,
+            column: problem.place.and_then(|place| place.column),
             message: problem.message,
         }
     }
@@ -124,15 +127,12 @@ impl Expander<'_> {
     }
 
     fn included(&mut self, by: &str, line: u32, name: &str) -> Result<(), TemplateError> {
-        let error = |kind, message| TemplateError {
-            kind,
-            template: by.to_owned(),
-            line,
-            message,
-        };
+        let error = |problem: Problem| in_line(problem, by, line);
+        let failed = |kind, message: String| error(Problem::new(kind, message));
         if self.open.iter().any(|open| open == name) {
             let message = format!("template \"{name}\" includes itself");
-            return Err(error(ErrorKind::Include, message));
+            let problem = Problem::new(ErrorKind::Include, message).coded("includes_itself");
+            return Err(error(problem.with("name", name)));
         }
         let depth = u32::try_from(self.open.len()).unwrap_or(u32::MAX);
         if depth > self.limits.include_depth {
@@ -140,15 +140,16 @@ impl Expander<'_> {
                 "more than {} includes inside of each other",
                 self.limits.include_depth
             );
-            return Err(error(ErrorKind::TooDeep, message));
+            return Err(failed(ErrorKind::TooDeep, message));
         }
         if self.source.names.len() > MAX_INCLUDES {
             let message = format!("more than {MAX_INCLUDES} includes altogether");
-            return Err(error(ErrorKind::TooLarge, message));
+            return Err(failed(ErrorKind::TooLarge, message));
         }
         let Some(text) = self.includes.text(name) else {
             let message = format!("there is no template \"{name}\" to include");
-            return Err(error(ErrorKind::Include, message));
+            let problem = Problem::new(ErrorKind::Include, message).coded("no_include");
+            return Err(error(problem.with("name", name)));
         };
         self.template(name, &text)
     }
@@ -162,13 +163,7 @@ impl Expander<'_> {
         name: &str,
     ) -> Result<u32, TemplateError> {
         if self.source.text.len() + text.len() > self.limits.source_bytes {
-            let problem = too_large(self.limits);
-            return Err(TemplateError {
-                kind: problem.kind,
-                template: name.to_owned(),
-                line,
-                message: problem.message,
-            });
+            return Err(in_line(too_large(self.limits), name, line));
         }
         for part in text.split_inclusive('\n') {
             if let Some(last) = self.source.origins.last_mut() {
@@ -185,7 +180,20 @@ impl Expander<'_> {
 }
 
 fn count_lines(text: &str) -> u32 {
-    u32::try_from(text.matches('\n').count()).unwrap_or(u32::MAX)
+    text::count(text.matches('\n'))
+}
+
+/// A problem of a whole line of a template.
+fn in_line(problem: Problem, template: &str, line: u32) -> TemplateError {
+    TemplateError {
+        kind: problem.kind,
+        code: problem.code,
+        params: problem.params,
+        template: template.to_owned(),
+        line,
+        column: None,
+        message: problem.message,
+    }
 }
 
 struct Include<'a> {

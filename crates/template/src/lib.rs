@@ -3,7 +3,7 @@
 //! The path of a template: `include` replaces `# Ginclude` lines; `mako` splits the text into literal text and Python, by the rules of
 //! Mako's lexer; `python` parses the Python; `run` interprets the tree within `Limits`. Rendering does no I/O and is deterministic: the
 //! same template and context give the same text. Constructs that templates may not use, or that would render differently from Mako, are
-//! errors with their line.
+//! errors with their line and column.
 //!
 //! ```
 //! use template::{Context, Limits, NoIncludes, Template};
@@ -22,6 +22,7 @@ mod context;
 mod include;
 mod limits;
 mod mako;
+mod place;
 mod python;
 mod run;
 mod text;

@@ -9,8 +9,10 @@ mod tag;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use crate::place::Place;
 use crate::python::ast::{Expr, Name, Param, Stmt, Target};
 
+pub(crate) use dedent::Dedented;
 pub(crate) use parse::parse;
 
 /// A parsed template.
@@ -43,7 +45,7 @@ pub(crate) enum Node {
 /// `${value | filters}`.
 #[derive(Debug)]
 pub(crate) struct Output {
-    pub(crate) line: u32,
+    pub(crate) place: Place,
     /// None for `${}`, which writes nothing.
     pub(crate) value: Option<Expr>,
     pub(crate) filters: Vec<Filter>,
@@ -70,7 +72,7 @@ pub(crate) struct Code {
 
 #[derive(Debug)]
 pub(crate) struct For {
-    pub(crate) line: u32,
+    pub(crate) place: Place,
     pub(crate) target: Target,
     pub(crate) iterable: Expr,
     pub(crate) body: Vec<Node>,

@@ -18,21 +18,23 @@ pub(crate) use names::{assigned_by, assigned_to};
 
 use ast::{Expr, Name, Param, Stmt, Target};
 use parser::Parser;
-use token::Layout;
+use token::{Layout, Source};
 
 use crate::error::Result;
+use crate::mako::Dedented;
+use crate::place::Place;
 
 /// Parses the value of `${ }`: one expression over any number of lines.
-pub(crate) fn value(source: &str, line: u32) -> Result<Expr> {
-    let mut parser = Parser::new(source, line, Layout::Expression)?;
+pub(crate) fn value(source: &str, place: Place) -> Result<Expr> {
+    let mut parser = Parser::new(Source::verbatim(source, place), Layout::Expression)?;
     let value = parser.expression()?;
     parser.end()?;
     Ok(value)
 }
 
 /// Parses expressions separated by commas.
-pub(crate) fn values(source: &str, line: u32) -> Result<Vec<Expr>> {
-    let mut parser = Parser::new(source, line, Layout::Expression)?;
+pub(crate) fn values(source: &str, place: Place) -> Result<Vec<Expr>> {
+    let mut parser = Parser::new(Source::verbatim(source, place), Layout::Expression)?;
     let mut found = Vec::new();
     while !parser.at_end() {
         found.push(parser.expression()?);
@@ -45,16 +47,16 @@ pub(crate) fn values(source: &str, line: u32) -> Result<Vec<Expr>> {
 }
 
 /// Parses the text after `if` or `elif` in a control line, with its colon.
-pub(crate) fn condition(source: &str, line: u32) -> Result<Expr> {
-    let mut parser = Parser::new(source, line, Layout::Statements)?;
+pub(crate) fn condition(source: &str, place: Place) -> Result<Expr> {
+    let mut parser = Parser::new(Source::verbatim(source, place), Layout::Statements)?;
     let value = parser.expression()?;
     parser.control_line_end()?;
     Ok(value)
 }
 
 /// Parses the text after `for` in a control line, with its colon.
-pub(crate) fn iteration(source: &str, line: u32) -> Result<(Target, Expr)> {
-    let mut parser = Parser::new(source, line, Layout::Statements)?;
+pub(crate) fn iteration(source: &str, place: Place) -> Result<(Target, Expr)> {
+    let mut parser = Parser::new(Source::verbatim(source, place), Layout::Statements)?;
     let target = parser.for_target()?;
     parser.expect("in")?;
     let iterable = parser.expression_or_tuple()?;
@@ -62,16 +64,21 @@ pub(crate) fn iteration(source: &str, line: u32) -> Result<(Target, Expr)> {
     Ok((target, iterable))
 }
 
-/// Parses the statements of a `<% %>` block.
-pub(crate) fn block(source: &str, line: u32, inside_loop: bool) -> Result<Vec<Stmt>> {
-    let mut parser = Parser::new(source, line, Layout::Statements)?;
+/// Parses the statements of a `<% %>` block, with its indentation removed.
+pub(crate) fn block(source: &Dedented, place: Place, inside_loop: bool) -> Result<Vec<Stmt>> {
+    let source = Source {
+        text: &source.text,
+        place,
+        removed: &source.removed,
+    };
+    let mut parser = Parser::new(source, Layout::Statements)?;
     parser.set_inside_loop(inside_loop);
     parser.file()
 }
 
 /// Parses `name(parameters)` of `<%def>`.
-pub(crate) fn signature(source: &str, line: u32) -> Result<(Name, Vec<Param>)> {
-    let mut parser = Parser::new(source, line, Layout::Expression)?;
+pub(crate) fn signature(source: &str, place: Place) -> Result<(Name, Vec<Param>)> {
+    let mut parser = Parser::new(Source::verbatim(source, place), Layout::Expression)?;
     let name = parser.new_name()?;
     parser.expect("(")?;
     let params = parser.params(")")?;

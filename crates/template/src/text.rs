@@ -28,3 +28,8 @@ pub(crate) fn expand_tabs(text: &str, size: usize) -> String {
     }
     out
 }
+
+/// The number of items; templates are smaller than 4 GiB.
+pub(crate) fn count(items: impl Iterator) -> u32 {
+    u32::try_from(items.count()).unwrap_or(u32::MAX)
+}

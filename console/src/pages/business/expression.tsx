@@ -7,6 +7,7 @@ import { t as shared } from '../../business/strings';
 import { Button } from '../../components/button';
 import { ErrorBox } from '../../components/states';
 import { count } from '../../i18n/format';
+import { meaningText, sentence } from '../../i18n/reasons';
 import type { SetState } from '../../url/state';
 import { t } from './strings';
 
@@ -104,7 +105,7 @@ export function ExpressionField({ business, state, set, tree }: ExpressionFieldP
               {spaces(text, wrong.character ?? 1)}
               <span class="tone-bad">^</span>
             </pre>
-            <p class="tone-bad">{wrong.message}</p>
+            <p class="tone-bad">{sentence(wrong.reason, wrong.message)}</p>
           </div>
         )}
         {error && !wrong && <ErrorBox error={error} />}
@@ -113,7 +114,7 @@ export function ExpressionField({ business, state, set, tree }: ExpressionFieldP
             {explained.parts.map(one => (
               <li key={one.part}>
                 <span class="muted">{shared().dims[PARTS[one.part] ?? 'q']}</span>
-                <code class="ellipsis" title={one.words}>
+                <code class="ellipsis" title={meaningText(one.meaning, one.words)}>
                   {one.text}
                 </code>
                 <span class="expression-count" title={words.left}>

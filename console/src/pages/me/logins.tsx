@@ -7,6 +7,7 @@ import { errorText, Loaded } from '../../components/states';
 import { Ago, Time } from '../../components/time';
 import { toast } from '../../components/toast';
 import { segment } from '../../url/codec';
+import { programOf } from './program';
 import { t } from './strings';
 
 /** The id is not the token. */
@@ -14,6 +15,9 @@ interface Login {
   id: string;
   created_at: number;
   expires_at: number;
+  /** The address; a server that does not keep it says nothing. */
+  from?: string;
+  user_agent?: string;
   /** The one that asks. */
   current: boolean;
 }
@@ -50,6 +54,13 @@ export function Logins() {
                       <code>{login.id}</code>
                       {login.current && <span class="chip">{words.thisLogin}</span>}
                       <span class="muted">
+                        {login.from && `${login.from} · `}
+                        {login.user_agent && (
+                          <>
+                            <span title={login.user_agent}>{programOf(login.user_agent)}</span>
+                            {' · '}
+                          </>
+                        )}
                         {words.began} <Ago at={login.created_at} /> · {words.ends} <Time at={login.expires_at} />
                       </span>
                     </span>

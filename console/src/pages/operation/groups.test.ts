@@ -11,6 +11,7 @@ const row = (host: string, message: string, code = 1): ResultRow => ({
   op: 'start',
   code,
   message,
+  reason: null,
   command: '',
   output: '',
   exit: { code: null, signal: null },

@@ -1,6 +1,7 @@
 import { ProgressBadge } from '../../components/state-badge';
 import { opWord } from '../../i18n/common';
 import { hostText, shortTook } from '../../i18n/format';
+import { sentence } from '../../i18n/reasons';
 import type { Column } from '../../table/table';
 import { paths } from '../../url/paths';
 import type { ResultRow } from './source';
@@ -48,7 +49,10 @@ export function resultColumns(): Column<ResultRow>[] {
       width: 180,
       grow: 5,
       rank: 2,
-      cell: row => <span title={row.message}>{row.message}</span>,
+      cell: row => {
+        const text = sentence(row.reason, row.message);
+        return <span title={text}>{text}</span>;
+      },
     },
   ];
 }

@@ -3,6 +3,7 @@ import { Drawer } from '../../components/drawer';
 import '../../components/field.css';
 import { ProgressBadge } from '../../components/state-badge';
 import { duration } from '../../i18n/format';
+import { sentence } from '../../i18n/reasons';
 import { AnsiLines } from '../../logs/ansi-lines';
 import { paths } from '../../url/paths';
 import { DiffLines } from './diff-lines';
@@ -22,7 +23,9 @@ export function ResultDrawer({ row, onClose }: { row: ResultRow; onClose: () => 
             {row.host}
           </a>
         </div>
-        {row.message && <p class={`note ${row.status === 'failed' ? 'note-bad' : ''}`}>{row.message}</p>}
+        {row.message && (
+          <p class={`note ${row.status === 'failed' ? 'note-bad' : ''}`}>{sentence(row.reason, row.message)}</p>
+        )}
         <dl class="facts">
           {row.expression && (
             <>

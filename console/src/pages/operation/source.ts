@@ -2,6 +2,7 @@
 import { call, get, post, type Query } from '../../api/client';
 import { ApiError } from '../../api/errors';
 import type { FailureGroup, JobRow, JobTask, Target, TaskDetail } from '../../api/types';
+import type { Reason } from '../../i18n/reasons';
 import type { Change } from '../../live/changes';
 import { plainMessage, withEscapes } from '../../logs/ansi';
 import { segment } from '../../url/codec';
@@ -44,6 +45,8 @@ export interface ResultRow {
   op: string;
   code: number;
   message: string;
+  /** What the message says, as a code. */
+  reason: Reason | null;
   command: string;
   output: string;
   exit: { code: number | null; signal: number | null };
@@ -193,6 +196,7 @@ export function readTarget(target: Target): ResultRow {
     op: target.op,
     code: target.code,
     message: plainMessage(target.message || target.warning || ''),
+    reason: target.reason ?? null,
     command: target.command ?? '',
     output: withEscapes(target.output ?? ''),
     exit: { code: target.exit_code ?? null, signal: target.exit_signal ?? null },
@@ -222,8 +226,9 @@ export function jobSource(id: string): Source {
     }),
     apply(operation, change) {
       if (change.kind !== 'job') return operation;
-      const state = stateOfJob(change.status, operation.pausedBy ?? '');
-      return { ...operation, state, counts: countsOfJob(change.counts) };
+      const pausedBy = change.paused_by ?? operation.pausedBy;
+      const state = stateOfJob(change.status, pausedBy ?? '');
+      return { ...operation, state, pausedBy, counts: countsOfJob(change.counts) };
     },
   };
 }
@@ -274,6 +279,7 @@ function readJobTask(task: JobTask, action: string): ResultRow {
     op: action,
     code: task.code,
     message: plainMessage(task.reason),
+    reason: task.cause ?? null,
     command: task.command,
     output: withEscapes(task.output),
     exit: { code: null, signal: null },

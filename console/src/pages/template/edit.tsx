@@ -14,7 +14,7 @@ import {
 } from '../../business/api';
 import { mayOperate } from '../../business/blocked';
 import { Button } from '../../components/button';
-import { ErrorBox, Loaded } from '../../components/states';
+import { ErrorBox, errorText, Loaded } from '../../components/states';
 import { toast } from '../../components/toast';
 import type { EditorHandle } from '../../editor/codemirror';
 import { Editor } from '../../editor/editor';
@@ -47,9 +47,9 @@ export function EditTab(props: EditTabProps) {
   );
 }
 
-/** Where the text is wrong. */
+/** Where the text is wrong: in the template itself, not in one that it includes. */
 function placeOf(error: Error | null) {
-  return error instanceof ApiError && error.line !== null ? { line: error.line, column: error.character } : null;
+  return error instanceof ApiError && error.line !== null ? { line: error.line, column: error.column } : null;
 }
 
 function Editing({
@@ -170,7 +170,7 @@ function Editing({
         </div>
         {shown.error && (
           <div class="note note-bad line" role="alert">
-            <span class="grow">{shown.error.message}</span>
+            <span class="grow">{errorText(shown.error)}</span>
             {wrong && (
               <Button size="small" onClick={() => editor.current?.goTo(wrong)}>
                 {words.goTo(wrong.line)}

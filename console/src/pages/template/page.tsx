@@ -30,6 +30,8 @@ export interface TemplateState {
   side: 'preview' | 'variables';
   /** Whether the editor shows what differs from the active version. */
   changes: 'on' | 'off';
+  /** Of the files. */
+  drift: string;
 }
 
 const pageState = codec<TemplateState>({
@@ -40,6 +42,7 @@ const pageState = codec<TemplateState>({
   inst: text(),
   side: choice(['preview', 'variables'], 'preview'),
   changes: choice(['on', 'off'], 'off'),
+  drift: text(),
 });
 
 export default function TemplatePage() {

@@ -1,4 +1,7 @@
 /** The lines of a difference by what they are about. */
+import type { Difference } from '../../business/api';
+import { sentence } from '../../i18n/reasons';
+
 export type Mark = '+' | '~' | '-' | '!';
 
 export interface Line {
@@ -18,14 +21,16 @@ const STARTS: [RegExp, Kind][] = [
   [/^instance /, 'instance'],
 ];
 
-export function byKind(lines: string[]): { kind: Kind; lines: Line[] }[] {
+/** The lines of the server, which begin with a mark and the kind; in Chinese made from their codes. */
+export function byKind({ lines, changes }: Pick<Difference, 'lines' | 'changes'>): { kind: Kind; lines: Line[] }[] {
   const groups = new Map<Kind, Line[]>();
-  for (const line of lines) {
+  lines.forEach((line, index) => {
     const mark = (/^[+~!-] /.test(line) ? line[0] : '~') as Mark;
-    const text = line.replace(/^[+~!-] /, '');
-    const kind = STARTS.find(([start]) => start.test(text))?.[1] ?? 'other';
-    groups.set(kind, [...(groups.get(kind) ?? []), { mark, text: text.replace(/^(service instance|\w+) /, '') }]);
-  }
+    const english = line.replace(/^[+~!-] /, '');
+    const kind = STARTS.find(([start]) => start.test(english))?.[1] ?? 'other';
+    const text = sentence(changes?.[index], english.replace(/^(service instance|\w+) /, ''));
+    groups.set(kind, [...(groups.get(kind) ?? []), { mark, text }]);
+  });
   return KINDS.flatMap(kind => {
     const found = groups.get(kind);
     return found ? [{ kind, lines: found }] : [];

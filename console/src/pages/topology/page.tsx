@@ -3,7 +3,14 @@ import { useId, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { may } from '../../api/session';
 import { useData } from '../../api/use-data';
-import { businesses, type Difference, importTopology, refreshTopology, topology } from '../../business/api';
+import {
+  businesses,
+  type Difference,
+  importTopology,
+  refreshTopology,
+  type Trouble,
+  topology,
+} from '../../business/api';
 import { BusinessHead, useBusiness } from '../../business/head';
 import { t as shared } from '../../business/strings';
 import { Button } from '../../components/button';
@@ -16,6 +23,7 @@ import { Ago } from '../../components/time';
 import { toast } from '../../components/toast';
 import { t as common, reasonWord } from '../../i18n/common';
 import { count } from '../../i18n/format';
+import { sentence } from '../../i18n/reasons';
 import { useTitle } from '../../shell/title';
 import { paths } from '../../url/paths';
 import type { TopologyDocument } from './document';
@@ -62,7 +70,7 @@ function Present({ id }: { id: number }) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<Error | null>(null);
   const business = answer.data?.businesses.find(one => one.id === id);
-  const troubles = (business?.troubles ?? []) as { row?: string; reason?: string }[];
+  const troubles = business?.troubles ?? [];
   const refresh = () => {
     setBusy(true);
     setError(null);
@@ -124,7 +132,7 @@ function Present({ id }: { id: number }) {
   );
 }
 
-function Troubles({ title, troubles }: { title: string; troubles: { row?: string; reason?: string }[] }) {
+function Troubles({ title, troubles }: { title: string; troubles: Trouble[] }) {
   return (
     <div class="note note-warn">
       <p class="line">
@@ -133,7 +141,7 @@ function Troubles({ title, troubles }: { title: string; troubles: { row?: string
       <ul>
         {troubles.slice(0, 50).map((one, index) => (
           <li key={index}>
-            <code>{one.row}</code>: {one.reason}
+            <code>{one.row}</code>: {sentence({ code: one.code ?? '', params: one.params ?? {} }, one.reason)}
           </li>
         ))}
       </ul>
@@ -293,7 +301,7 @@ const TONES: Record<Mark, string> = { '+': 'good', '~': 'info', '-': 'bad', '!':
 
 function DifferenceTree({ document, difference }: Tried) {
   const words = t();
-  const groups = byKind(difference.lines);
+  const groups = byKind(difference);
   return (
     <section
       class="difference stack-tight"

@@ -2,7 +2,6 @@
 //!
 //! A code is stored as a login that expires soon, under its hash. It is no token: [`is_code`] keeps the two apart.
 
-use std::net::IpAddr;
 use std::time::Duration;
 
 use model::UnixMillis;
@@ -10,7 +9,7 @@ use model::access::{Audit, Caller, Grant, Login, Role, SecretHash, User};
 use model::change::Changes;
 
 use super::Access;
-use super::logins::person;
+use super::logins::{LoginOrigin, person};
 use crate::{ControlError, CredentialFault, secrets};
 
 /// How long a code is valid.
@@ -88,6 +87,8 @@ impl Access {
             token_sha256: secrets::sha256(&code.code),
             user: code.user.clone(),
             expires_at: code.expires_at,
+            from: String::new(),
+            user_agent: String::new(),
         };
         let caller = caller.clone();
         let core = &self.core;
@@ -115,8 +116,9 @@ impl Access {
     pub async fn login_with_code(
         &self,
         code: &str,
-        from: Option<IpAddr>,
+        from: impl Into<LoginOrigin>,
     ) -> Result<(String, UnixMillis), ControlError> {
+        let from = from.into();
         let user = {
             let accounts = self.core.accounts();
             let login = is_code(code)
@@ -126,10 +128,15 @@ impl Access {
         };
         let Some(user) = user else {
             let fault = CredentialFault::Code;
-            self.note_refusal(person("", from), "login.failed", "", fault.to_string());
+            self.note_refusal(
+                person("", from.address()),
+                "login.failed",
+                "",
+                fault.to_string(),
+            );
             return Err(ControlError::Unauthenticated(fault));
         };
-        self.begin_login(&user, Some(code), from).await
+        self.begin_login(&user, Some(code), &from).await
     }
 }
 

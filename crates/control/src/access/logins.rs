@@ -25,19 +25,52 @@ static CHECKING: Semaphore = Semaphore::const_new(2);
 /// How long a login waits for its turn.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// The longest name of a program that is kept, in characters.
+const MAX_USER_AGENT: usize = 256;
+
+/// Where a login is begun.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LoginOrigin {
+    address: Option<IpAddr>,
+    user_agent: String,
+}
+
+impl LoginOrigin {
+    /// The program's name for itself is cut, and loses its control characters.
+    pub fn new(address: Option<IpAddr>, user_agent: &str) -> Self {
+        let printable = user_agent.chars().filter(|c| !c.is_control());
+        Self {
+            address,
+            user_agent: printable.take(MAX_USER_AGENT).collect(),
+        }
+    }
+
+    pub(super) fn address(&self) -> Option<IpAddr> {
+        self.address
+    }
+}
+
+impl From<Option<IpAddr>> for LoginOrigin {
+    fn from(address: Option<IpAddr>) -> Self {
+        Self::new(address, "")
+    }
+}
+
 impl Access {
     /// Returns a `bk_token` and when it expires.
     pub async fn login(
         &self,
         name: &str,
         password: &str,
-        from: Option<IpAddr>,
+        from: impl Into<LoginOrigin>,
     ) -> Result<(String, UnixMillis), ControlError> {
-        if !self.try_password(name, password, from, "login").await? {
+        let from = from.into();
+        let tried = self.try_password(name, password, from.address, "login");
+        if !tried.await? {
             let fault = CredentialFault::Password;
             return Err(ControlError::Unauthenticated(fault));
         }
-        self.begin_login(name, None, from).await
+        self.begin_login(name, None, &from).await
     }
 
     /// Checks a password at a limited rate. Failures go into the audit trail, as `what`.
@@ -100,7 +133,7 @@ impl Access {
         &self,
         name: &str,
         code: Option<&str>,
-        from: Option<IpAddr>,
+        from: &LoginOrigin,
     ) -> Result<(String, UnixMillis), ControlError> {
         let (token, at) = (secrets::new_secret(), self.core.now());
         let expires_at = at.plus_millis(LOGIN_MS);
@@ -108,8 +141,10 @@ impl Access {
             token_sha256: secrets::sha256(&token),
             user: name.to_owned(),
             expires_at,
+            from: from.address.map(|ip| ip.to_string()).unwrap_or_default(),
+            user_agent: from.user_agent.clone(),
         };
-        let caller = person(name, from);
+        let caller = person(name, from.address);
         let code = code.map(secrets::sha256);
         let core = &self.core;
         core.commit(move |world| {
@@ -176,6 +211,10 @@ pub struct LoginView {
     pub id: String,
     pub created_at: UnixMillis,
     pub expires_at: UnixMillis,
+    /// The address that it was begun from; empty where that is not known.
+    pub from: String,
+    /// The program that began it, as it names itself.
+    pub user_agent: String,
     /// Whether the caller uses it.
     pub is_current: bool,
 }
@@ -212,6 +251,8 @@ impl Access {
                 id: login_id(login),
                 created_at: login.expires_at.plus_millis(-LOGIN_MS),
                 expires_at: login.expires_at,
+                from: login.from.clone(),
+                user_agent: login.user_agent.clone(),
                 is_current: login.token_sha256 == current.token_sha256,
             })
             .collect();

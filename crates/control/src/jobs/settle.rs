@@ -4,11 +4,11 @@ use model::job::{JobAction, JobOptions, JobStatus, JobTaskRow, truncate_output};
 use model::{Code, Outcome, UnixMillis};
 
 /// The task did not start, because an earlier one failed.
-pub(super) const BLOCKED: Code = Code(4_103_003);
+pub(crate) const BLOCKED: Code = Code(4_103_003);
 /// The process has no command for this action.
-pub(super) const NO_COMMAND: Code = Code(4_104_002);
+pub(crate) const NO_COMMAND: Code = Code(4_104_002);
 /// The job was cancelled.
-pub(super) const CANCELLED: Code = Code(4_103_004);
+pub(crate) const CANCELLED: Code = Code(4_103_004);
 
 /// The task after its operation has ended. `now` is the server's clock, from which pauses are counted.
 pub(super) fn settled(

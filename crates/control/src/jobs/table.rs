@@ -164,6 +164,7 @@ impl JobTable {
             area: job.row.area.clone(),
             action: job.row.action,
             status: job.row.status,
+            paused_by: job.row.paused_by.clone(),
             counts: job.counts,
         });
         let events: Vec<ChangeEvent> = events.collect();

@@ -25,6 +25,12 @@ pub enum BlockReason {
     AlreadyStopped,
     AlreadyManaged,
     AlreadyUnmanaged,
+    /// No config template is bound to it.
+    NoTemplate,
+    /// A result can be repeated once it has ended.
+    NotEnded,
+    /// Only failures are repeated.
+    NotFailed,
 }
 
 impl BlockReason {
@@ -39,6 +45,9 @@ impl BlockReason {
             Self::AlreadyStopped => "already_stopped",
             Self::AlreadyManaged => "already_managed",
             Self::AlreadyUnmanaged => "already_unmanaged",
+            Self::NoTemplate => "no_template",
+            Self::NotEnded => "not_ended",
+            Self::NotFailed => "not_failed",
         }
     }
 }
@@ -121,10 +130,12 @@ pub fn blocked_in_view(
     instances: &[Instance<'_>],
     action: JobAction,
 ) -> Option<BlockReason> {
-    let op = action.op()?;
     if !caller.may(Permission::Operate, row.business.id) {
         return Some(BlockReason::Role);
     }
+    let Some(op) = action.op() else {
+        return files_blocked(row, action);
+    };
     if !row.is_connected() {
         return Some(BlockReason::AgentAway);
     }
@@ -147,6 +158,15 @@ pub fn blocked_in_view(
     let mut reasons = instances.iter().map(|one| already(&one.row, op));
     let first = reasons.next()??;
     reasons.all(|other| other == Some(first)).then_some(first)
+}
+
+/// Files are generated without the agent, and written and compared by it.
+fn files_blocked(row: &ViewRow<'_>, action: JobAction) -> Option<BlockReason> {
+    if row.config_templates().is_empty() {
+        return Some(BlockReason::NoTemplate);
+    }
+    let needs_agent = action != JobAction::Generate;
+    (needs_agent && !row.is_connected()).then_some(BlockReason::AgentAway)
 }
 
 #[cfg(test)]

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use fleet::Fleet;
 use fleet::view::{View, ViewRow};
-use model::Code;
 use model::config_template::VersionState;
 use model::topology::BusinessId;
+use model::{Code, Reason};
 use serde_json::{Map, Value};
 use template::{Context, ErrorKind, Includes, Limits, Template, TemplateError};
 
 use super::context;
-use crate::ControlError;
+use crate::{BadTemplate, ControlError};
 
 /// A variable or expression of the template is wrong.
 pub(crate) const BAD_TEMPLATE: Code = Code(4_101_004);
@@ -47,11 +47,40 @@ impl From<TemplateError> for Failure {
 }
 
 /// With the place, where it is known.
-fn in_words(error: &TemplateError) -> String {
+pub(super) fn in_words(error: &TemplateError) -> String {
     match error.line {
         0 => error.message.clone(),
         _ => error.to_string(),
     }
+}
+
+/// The refusal of a text that a field of the request has, or names; `name` is its template.
+pub(super) fn bad_template(field: &'static str, name: &str, error: &TemplateError) -> BadTemplate {
+    let is_here = error.template == name && error.line > 0;
+    BadTemplate {
+        field,
+        line: is_here.then_some(error.line),
+        column: error.column.filter(|_| is_here),
+        message: in_words(error),
+        reason: reason(error),
+    }
+}
+
+/// `template_undefined` with `name`; each with `template`, `line` and, in English, `detail`.
+fn reason(error: &TemplateError) -> Reason {
+    let mut reason = Reason {
+        code: format!("template_{}", error.code).into(),
+        ..Reason::default()
+    };
+    for (name, value) in &error.params {
+        reason = reason.with(name, value);
+    }
+    if error.line > 0 {
+        reason = reason
+            .with("template", &error.template)
+            .with("line", error.line);
+    }
+    reason.with("detail", &error.message)
 }
 
 /// The input of a rendering, copied from the fleet at one revision.
@@ -108,22 +137,16 @@ impl Rendering {
         let name = self.name.clone();
         self.rendered()
             .await
-            .map_err(|error| ControlError::BadTemplate {
-                line: (error.template == name && error.line > 0).then_some(error.line),
-                reason: in_words(&error),
-            })
+            .map_err(|error| Box::new(bad_template("template", &name, &error)))
+            .map_err(ControlError::BadTemplate)
     }
 
-    async fn rendered(self) -> Result<String, TemplateError> {
+    pub(super) async fn rendered(self) -> Result<String, TemplateError> {
         let name = self.name.clone();
         let work = tokio::task::spawn_blocking(move || self.render());
         work.await.unwrap_or_else(|_| {
-            Err(TemplateError {
-                kind: ErrorKind::Failed,
-                template: name,
-                line: 0,
-                message: "the template could not be rendered".to_owned(),
-            })
+            let message = "the template could not be rendered";
+            Err(TemplateError::failed(name, message))
         })
     }
 

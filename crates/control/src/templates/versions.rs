@@ -10,14 +10,14 @@ use model::config_template::{
     MAX_CONTENT, TemplateChanges, TemplateId, VersionId, VersionRow, VersionState,
 };
 use model::topology::{BkProcessId, BusinessId};
-use model::{Invalid, UnixMillis};
+use model::{Invalid, Reason, UnixMillis};
 use template::Template;
 
 use super::Templates;
 use super::edit::find;
-use super::render::Rendering;
-use crate::ControlError;
+use super::render::{Rendering, bad_template, in_words};
 use crate::answers::user_or_app;
+use crate::{BadTemplate, ControlError};
 
 /// How many instances are named for which a version cannot be rendered.
 const MAX_FAILURES: usize = 5;
@@ -100,13 +100,15 @@ impl Templates {
         business: BusinessId,
         version: VersionId,
     ) -> Result<(), ControlError> {
-        let (version, instances) = {
+        let (version, name, instances) = {
             let fleet = self.core.fleet();
             let version = find_version(fleet.view(), business, version)?;
+            let template = find(fleet.view(), business, version.template)?;
+            let name = template.template_name.clone();
             let instances = bound_instances(&fleet, business, version.template);
-            (version, instances)
+            (version, name, instances)
         };
-        let mut failures = Vec::new();
+        let (mut failures, mut first) = (Vec::new(), None);
         for (process, local_inst_id) in instances {
             let (of, rendering) = {
                 let fleet = self.core.fleet();
@@ -114,29 +116,31 @@ impl Templates {
                 let Some(row) = fleet.view_row(process) else {
                     continue;
                 };
-                let name = find(fleet.view(), business, version.template)?
-                    .template_name
-                    .clone();
+                let name = name.clone();
                 let text = version.content.clone();
                 let of = row.expression();
                 (of, Rendering::new(&fleet, &row, local_inst_id, name, text))
             };
-            if let Err(failure) = rendering.run().await {
-                let reason = failure.reason;
-                failures.push(format!("instance {local_inst_id} of {of}: {reason}"));
+            if let Err(error) = rendering.rendered().await {
+                let instance = format!("instance {local_inst_id} of {of}");
+                failures.push(format!("{instance}: {}", in_words(&error)));
+                first.get_or_insert(error);
             }
             if failures.len() == MAX_FAILURES {
                 failures.push("others were not tried".to_owned());
                 break;
             }
         }
-        match failures.is_empty() {
-            true => Ok(()),
-            false => {
-                let rule = format!("cannot be rendered for {}", failures.join("; "));
-                Err(Invalid::new("version", rule).into())
-            }
-        }
+        let Some(first) = first else {
+            return Ok(());
+        };
+        let message = format!("cannot be rendered for {}", failures.join("; "));
+        let reason = Reason::new("not_rendered").with("instances", failures.join("; "));
+        Err(ControlError::BadTemplate(Box::new(BadTemplate {
+            message,
+            reason,
+            ..bad_template("version", &name, &first)
+        })))
     }
 
     /// Copies a version into the draft of its template.
@@ -172,7 +176,7 @@ impl Templates {
 }
 
 /// The instances that a template makes files for. What has vanished from its source gets none.
-fn bound_instances(
+pub(super) fn bound_instances(
     fleet: &Fleet,
     business: BusinessId,
     template: TemplateId,
@@ -217,14 +221,17 @@ fn find_version(
     Ok(version)
 }
 
-fn check_content(name: &str, content: &str) -> Result<(), Invalid> {
+fn check_content(name: &str, content: &str) -> Result<(), ControlError> {
     if content.len() > MAX_CONTENT {
         let rule = format!("must be at most {MAX_CONTENT} bytes");
-        return Err(Invalid::new("content", rule));
+        return Err(Invalid::new("content", rule).into());
     }
     match Template::parse(name, content) {
         Ok(_) => Ok(()),
-        Err(error) => Err(Invalid::new("content", error.to_string())),
+        Err(error) => {
+            let bad = bad_template("content", name, &error);
+            Err(ControlError::BadTemplate(Box::new(bad)))
+        }
     }
 }
 

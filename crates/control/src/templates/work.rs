@@ -333,7 +333,7 @@ fn of_host(error: ControlError, path: &str) -> Failure {
         | ControlError::TooManyTries { .. }
         | ControlError::Busy(_)
         | ControlError::CountChanged { .. }
-        | ControlError::BadTemplate { .. }
+        | ControlError::BadTemplate(_)
         | ControlError::Unavailable(_) => Code::COMMAND_FAILED,
     };
     let said = error.to_string();

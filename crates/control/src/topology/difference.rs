@@ -1,14 +1,16 @@
 //! What a plan changes: counts, and lines to read.
 
-use model::topology::{Program, SourceFault, SourceRow};
-use serde::Serialize;
+use std::fmt;
+
+use model::topology::{BkProcessId, Program, SourceFault, SourceRow};
+use model::{Host, Reason};
 
 /// How many lines are kept; the counts include all.
 const MAX_LINES: usize = 1000;
 /// How many faults are kept with the business.
 const MAX_TROUBLES: usize = 1000;
 
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Difference {
     pub sets: ChangeCounts,
     pub modules: ChangeCounts,
@@ -19,19 +21,123 @@ pub struct Difference {
     pub instances: ChangeCounts,
     /// Processes that the source no longer has, and that still run: shown until they stop.
     pub vanished: u32,
-    /// `+` new, `~` changed, `-` gone, `!` still running.
-    pub lines: Vec<String>,
+    pub lines: Vec<ChangeLine>,
     /// The number of lines beyond the limit.
     pub more_lines: u32,
     /// Skipped rows, and why.
     pub troubles: Vec<SourceFault>,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ChangeCounts {
     pub new: u32,
     pub changed: u32,
     pub gone: u32,
+}
+
+/// One change of the view, as a line to read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangeLine {
+    /// `+` new, `~` changed, `-` gone, `!` still running.
+    pub mark: char,
+    pub change: ChangeOf,
+}
+
+/// What a change is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChangeOf {
+    Set(String),
+    Module(String),
+    Service(String),
+    Host {
+        host: Host,
+        before: Option<Host>,
+    },
+    Process {
+        id: BkProcessId,
+        name: String,
+        service: String,
+        /// The changed ones.
+        fields: String,
+    },
+    ProcessGone {
+        id: BkProcessId,
+        name: String,
+    },
+    /// The source no longer has it: it is shown until it is stopped.
+    StillRuns {
+        id: BkProcessId,
+        name: String,
+    },
+}
+
+impl ChangeOf {
+    /// As a code with parameters.
+    pub fn reason(&self) -> Reason {
+        match self {
+            Self::Set(name) => Reason::new("set").with("name", name),
+            Self::Module(name) => Reason::new("module").with("name", name),
+            Self::Service(name) => Reason::new("service").with("name", name),
+            Self::Host { host, before: None } => Reason::new("host").with("host", host),
+            Self::Host {
+                host,
+                before: Some(before),
+            } => Reason::new("host_moved")
+                .with("host", host)
+                .with("before", before),
+            Self::Process {
+                id,
+                name,
+                service,
+                fields,
+            } => {
+                let reason = Reason::new("process").with("id", id).with("name", name);
+                let reason = reason.with("service", service);
+                match fields.is_empty() {
+                    true => reason,
+                    false => reason.with("fields", fields),
+                }
+            }
+            Self::ProcessGone { id, name } => {
+                Reason::new("process").with("id", id).with("name", name)
+            }
+            Self::StillRuns { id, name } => {
+                Reason::new("still_runs").with("id", id).with("name", name)
+            }
+        }
+    }
+}
+
+impl fmt::Display for ChangeLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ", self.mark)?;
+        match &self.change {
+            ChangeOf::Set(name) => write!(f, "set {name}"),
+            ChangeOf::Module(name) => write!(f, "module {name}"),
+            ChangeOf::Service(name) => write!(f, "service instance {name}"),
+            ChangeOf::Host { host, before: None } => write!(f, "host {host}"),
+            ChangeOf::Host {
+                host,
+                before: Some(before),
+            } => write!(f, "host {host}, which was {before}"),
+            ChangeOf::Process {
+                id,
+                name,
+                service,
+                fields,
+            } => {
+                let colon = if fields.is_empty() { "" } else { ": " };
+                write!(f, "process {id} {name} of {service}{colon}{fields}")
+            }
+            ChangeOf::ProcessGone { id, name } => write!(f, "process {id} {name}"),
+            ChangeOf::StillRuns { id, name } => {
+                write!(
+                    f,
+                    "process {id} {name} still runs: shown until it is stopped"
+                )
+            }
+        }
+    }
 }
 
 impl ChangeCounts {
@@ -55,9 +161,12 @@ impl Difference {
             && self.vanished == 0
     }
 
-    pub(super) fn line(&mut self, line: impl FnOnce() -> String) {
+    pub(super) fn line(&mut self, mark: char, change: impl FnOnce() -> ChangeOf) {
         match self.lines.len() < MAX_LINES {
-            true => self.lines.push(line()),
+            true => self.lines.push(ChangeLine {
+                mark,
+                change: change(),
+            }),
             false => self.more_lines += 1,
         }
     }
@@ -70,6 +179,7 @@ impl Difference {
             self.troubles.push(SourceFault {
                 row: SourceRow("others".to_owned()),
                 reason: format!("{n_more} more rows are wrong"),
+                cause: Some(Reason::new("more").with("count", n_more)),
             });
         }
     }
@@ -92,7 +202,7 @@ impl Difference {
     }
 }
 
-/// The changed fields, for a line.
+/// The changed fields, with commas between them.
 pub(super) fn changed(before: &Program, now: &Program) -> String {
     let (before, now) = (fields(before), fields(now));
     let names: Vec<&str> = before
@@ -101,10 +211,7 @@ pub(super) fn changed(before: &Program, now: &Program) -> String {
         .filter(|(before, now)| before != now)
         .map(|((name, _), _)| *name)
         .collect();
-    match names.is_empty() {
-        true => String::new(),
-        false => format!(": {}", names.join(", ")),
-    }
+    names.join(", ")
 }
 
 fn fields(program: &Program) -> [(&'static str, String); 16] {
@@ -140,6 +247,7 @@ mod tests {
         let trouble = |n: usize| SourceFault {
             row: SourceRow(n.to_string()),
             reason: "is wrong".to_owned(),
+            cause: None,
         };
         let mut difference = Difference {
             troubles: (0..MAX_TROUBLES + 7).map(trouble).collect(),

@@ -9,6 +9,7 @@ use model::topology::{
 use model::{FullName, Invalid};
 
 use super::expected;
+use super::fault::Fault;
 use super::plan::{PlannedProcess, Planner};
 use super::render::{self, Variables};
 use super::watched::watched;
@@ -111,7 +112,7 @@ impl Planner<'_> {
             let name = instance_name(self.business, alias, local);
             let done = content.and_then(|content| self.put(process.row.id, host, &name, &content));
             if let Err(invalid) = done {
-                self.add_fault(process.source.to_string(), invalid.to_string());
+                self.add_fault(process.source.to_string(), Fault::Invalid(invalid));
                 self.faulty.insert(process.row.id);
                 // The other instances have the same fault.
                 return;

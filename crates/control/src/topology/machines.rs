@@ -5,6 +5,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use model::Host;
 use model::topology::{BkHostId, BusinessFacts, HostFacts, MachineRow, ServiceRow};
 
+use super::difference::ChangeOf;
+use super::fault::Fault;
 use super::places::Places;
 use super::plan::Planner;
 
@@ -34,8 +36,8 @@ impl Planner<'_> {
             let refusal = used
                 .contains(&index)
                 .then(|| self.refused_machine(id, host));
-            if let Some(reason) = refusal.flatten() {
-                self.add_fault(format!("host {host}"), reason);
+            if let Some(fault) = refusal.flatten() {
+                self.add_fault(format!("host {host}"), fault);
                 places.machines.push(None);
                 continue;
             }
@@ -47,19 +49,22 @@ impl Planner<'_> {
     }
 
     /// Why a host cannot have this id.
-    fn refused_machine(&self, id: BkHostId, host: Host) -> Option<String> {
+    fn refused_machine(&self, id: BkHostId, host: Host) -> Option<Fault> {
         let twice = self.planned_machines.get(&id);
         if let Some(other) = twice.filter(|other| other.host != host) {
-            return Some(format!("host {id} is there twice, also as {}", other.host));
+            return Some(Fault::HostTwice {
+                id,
+                other: other.host,
+            });
         }
         // A machine of this business may change its address. One that only other businesses use is a different machine.
         let before = self.view.machine(id).filter(|row| row.host != host)?;
         let there = self.view.processes_on(id)?;
         let ours = self.view.processes_of(self.business);
         let is_ours = ours.is_some_and(|ours| !there.is_disjoint(ours));
-        (!there.is_empty() && !is_ours).then(|| {
-            let known = before.host;
-            format!("host {id} is {known} in another business: give it another bk_host_id there")
+        (!there.is_empty() && !is_ours).then_some(Fault::HostElsewhere {
+            id,
+            known: before.host,
         })
     }
 
@@ -109,9 +114,9 @@ impl Planner<'_> {
             if before != Some(&row) {
                 let sign = self.difference.hosts.count(before.is_some());
                 let moved = before.filter(|before| before.host != row.host);
-                self.difference.line(|| match moved {
-                    Some(before) => format!("{sign} host {}, which was {}", row.host, before.host),
-                    None => format!("{sign} host {}", row.host),
+                self.difference.line(sign, || ChangeOf::Host {
+                    host: row.host,
+                    before: moved.map(|before| before.host),
                 });
                 self.draft.changes.topology.machines.push(row);
             }

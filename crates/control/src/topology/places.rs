@@ -6,9 +6,11 @@ use std::hash::Hash;
 use fleet::view::View;
 use model::topology::{
     BkHostId, BkProcessId, BusinessFacts, BusinessId, CloudRow, ModuleId, ModuleRow, ServiceId,
-    ServiceRow, SetId, SetRow, SourceFault, SourceRow,
+    ServiceRow, SetId, SetRow,
 };
 
+use super::difference::ChangeOf;
+use super::fault::{Fault, RowKind};
 use super::plan::Planner;
 
 /// The view's ids of the rows of the facts, by index; None for an invalid row.
@@ -129,20 +131,28 @@ impl Planner<'_> {
             let before = self.view.set(id);
             let elsewhere = before.filter(|before| before.business != self.business);
             if let Some(before) = elsewhere {
-                let reason = format!("set {id} belongs to business {}", before.business);
-                self.add_fault(format!("set {}", set.name), reason);
+                let fault = Fault::Elsewhere {
+                    kind: RowKind::Set,
+                    id: id.to_string(),
+                    business: before.business,
+                };
+                self.add_fault(format!("set {}", set.name), fault);
                 places.sets.push(None);
                 continue;
             }
             if !names.is_new(set.id, &set.name) || !taken.insert(id) {
-                let reason = format!("set {} is there twice", set.name);
-                self.add_fault(format!("set {}", set.name), reason);
+                let fault = Fault::Twice {
+                    kind: RowKind::Set,
+                    name: set.name.clone(),
+                };
+                self.add_fault(format!("set {}", set.name), fault);
                 places.sets.push(None);
                 continue;
             }
             if before != Some(&row) {
                 let sign = self.difference.sets.count(before.is_some());
-                self.difference.line(|| format!("{sign} set {}", set.name));
+                self.difference
+                    .line(sign, || ChangeOf::Set(set.name.clone()));
                 self.draft.changes.topology.sets.push(row);
             }
             places.sets.push(Some(id));
@@ -170,24 +180,28 @@ impl Planner<'_> {
             let before = self.view.module(id);
             let owner = before.and_then(|before| self.view.set(before.set));
             let refusal = match owner {
-                Some(owner) if owner.business != self.business => Some(format!(
-                    "module {id} belongs to business {}",
-                    owner.business
-                )),
+                Some(owner) if owner.business != self.business => Some(Fault::Elsewhere {
+                    kind: RowKind::Module,
+                    id: id.to_string(),
+                    business: owner.business,
+                }),
                 Some(_) | None => {
                     let is_new = names.is_new(module.id, (set, &module.name)) && taken.insert(id);
-                    (!is_new).then(|| format!("module {} is there twice", module.name))
+                    (!is_new).then(|| Fault::Twice {
+                        kind: RowKind::Module,
+                        name: module.name.clone(),
+                    })
                 }
             };
-            if let Some(reason) = refusal {
-                self.add_fault(format!("module {}", module.name), reason);
+            if let Some(fault) = refusal {
+                self.add_fault(format!("module {}", module.name), fault);
                 places.modules.push(None);
                 continue;
             }
             if before != Some(&row) {
                 let sign = self.difference.modules.count(before.is_some());
                 self.difference
-                    .line(|| format!("{sign} module {}", module.name));
+                    .line(sign, || ChangeOf::Module(module.name.clone()));
                 self.draft.changes.topology.modules.push(row);
             }
             places.modules.push(Some(id));
@@ -214,15 +228,22 @@ impl Planner<'_> {
                 .business_of_service(id)
                 .filter(|other| *other != self.business);
             let refusal = match elsewhere {
-                Some(other) => Some(format!("service instance {id} belongs to business {other}")),
+                Some(other) => Some(Fault::Elsewhere {
+                    kind: RowKind::Service,
+                    id: id.to_string(),
+                    business: other,
+                }),
                 None => {
                     let is_new = names.is_new(service.id, (module, machine, &service.name))
                         && taken.insert(id);
-                    (!is_new).then(|| format!("service instance {name} is there twice"))
+                    (!is_new).then(|| Fault::Twice {
+                        kind: RowKind::Service,
+                        name: service.name.clone(),
+                    })
                 }
             };
-            if let Some(reason) = refusal {
-                self.add_fault(format!("service instance {name}"), reason);
+            if let Some(fault) = refusal {
+                self.add_fault(format!("service instance {name}"), fault);
                 places.services.push(None);
                 continue;
             }
@@ -256,17 +277,14 @@ impl Planner<'_> {
             if before.as_ref() != Some(&row) {
                 let sign = self.difference.services.count(before.is_some());
                 self.difference
-                    .line(|| format!("{sign} service instance {}", row.name));
+                    .line(sign, || ChangeOf::Service(row.name.to_string()));
                 self.draft.changes.topology.services.push(row);
             }
         }
     }
 
-    pub(super) fn add_fault(&mut self, row: String, reason: String) {
-        self.difference.troubles.push(SourceFault {
-            row: SourceRow(row),
-            reason,
-        });
+    pub(super) fn add_fault(&mut self, row: String, fault: Fault) {
+        self.difference.troubles.push(fault.of(row));
     }
 }
 

@@ -14,6 +14,8 @@ use model::topology::{
     Program, ProgramId, ProgramRow, ServiceId, ServiceRow, ViewProcessRow,
 };
 
+use super::difference::ChangeOf;
+use super::fault::{Fault, RowKind};
 use super::places::Places;
 use super::{Difference, difference};
 use crate::commit::World;
@@ -111,15 +113,15 @@ impl Planner<'_> {
                 continue;
             };
             if let Err(invalid) = facts.program.check() {
-                self.add_fault(facts.row.0.clone(), invalid.to_string());
+                self.add_fault(facts.row.0.clone(), Fault::Invalid(invalid));
                 untouched.extend(facts.id);
                 continue;
             }
             let key = (service, facts.program.bk_process_name.as_str());
             // A process without an id is identified by its name, which must be unique.
             if facts.id.is_none() && !named.insert(key) {
-                let reason = format!("process {} is there twice in its service instance", key.1);
-                self.add_fault(facts.row.0.clone(), reason);
+                let name = key.1.to_owned();
+                self.add_fault(facts.row.0.clone(), Fault::TwiceInService { name });
                 continue;
             }
             let id = facts.id.map(BkProcessId);
@@ -132,12 +134,20 @@ impl Planner<'_> {
                 .and_then(|row| self.business_of_service(row.service))
                 .filter(|other| *other != self.business);
             if let Some(other) = elsewhere {
-                let reason = format!("process {id} belongs to business {other}");
-                self.add_fault(facts.row.0.clone(), reason);
+                let fault = Fault::Elsewhere {
+                    kind: RowKind::Process,
+                    id: id.to_string(),
+                    business: other,
+                };
+                self.add_fault(facts.row.0.clone(), fault);
                 continue;
             }
             if !taken.insert(id) {
-                self.add_fault(facts.row.0.clone(), format!("process {id} is there twice"));
+                let fault = Fault::Twice {
+                    kind: RowKind::Process,
+                    name: id.to_string(),
+                };
+                self.add_fault(facts.row.0.clone(), fault);
                 continue;
             }
             let Some(place) = self.planned_services.get(&service) else {
@@ -230,13 +240,15 @@ impl Planner<'_> {
             }
             let sign = self.difference.processes.count(before.is_some());
             let program = before.and_then(|before| self.view.program(before.program));
-            let what = program.map_or_else(String::new, |before| {
+            let fields = program.map_or_else(String::new, |before| {
                 difference::changed(before, &process.program)
             });
             let service = hosts.get(&process.row.service).map_or("", |name| name);
-            self.difference.line(|| {
-                let (alias, id) = (&process.program.bk_process_name, process.row.id);
-                format!("{sign} process {id} {alias} of {service}{what}")
+            self.difference.line(sign, || ChangeOf::Process {
+                id: process.row.id,
+                name: process.program.bk_process_name.clone(),
+                service: service.to_owned(),
+                fields,
             });
             self.draft.changes.topology.processes.push(process.row);
         }

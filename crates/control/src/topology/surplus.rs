@@ -8,6 +8,7 @@ use model::topology::{
 };
 use roaring::RoaringBitmap;
 
+use super::difference::ChangeOf;
 use super::places::Places;
 use super::plan::{PlannedProcess, Planner, forget_files};
 
@@ -50,15 +51,19 @@ impl Planner<'_> {
                     };
                     self.draft.changes.topology.processes.push(row);
                     self.difference.vanished += 1;
-                    self.difference.line(|| {
-                        format!("! process {id} {alias} still runs: shown until it is stopped")
+                    self.difference.line('!', || ChangeOf::StillRuns {
+                        id,
+                        name: alias.to_owned(),
                     });
                 }
             } else {
                 self.draft.changes.topology.processes_gone.push(id);
                 forget_files(&mut self.draft, self.view, id);
                 self.difference.processes.gone += 1;
-                self.difference.line(|| format!("- process {id} {alias}"));
+                self.difference.line('-', || ChangeOf::ProcessGone {
+                    id,
+                    name: alias.to_owned(),
+                });
             }
         }
         self.keep_places(&mut kept);
@@ -154,13 +159,15 @@ impl Planner<'_> {
             for module in view.modules_of(set.id) {
                 if !kept.modules.contains(&module.id) {
                     self.difference.modules.gone += 1;
-                    self.difference.line(|| format!("- module {}", module.name));
+                    self.difference
+                        .line('-', || ChangeOf::Module(module.name.to_string()));
                     topology.modules_gone.push(module.id);
                 }
             }
             if !kept.sets.contains(&set.id) {
                 self.difference.sets.gone += 1;
-                self.difference.line(|| format!("- set {}", set.name));
+                self.difference
+                    .line('-', || ChangeOf::Set(set.name.to_string()));
                 topology.sets_gone.push(set.id);
             }
         }

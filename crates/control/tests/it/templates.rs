@@ -4,13 +4,15 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use control::{Apply, ControlError, JobView, NewJob, NewTemplate, PreviewOf};
+use control::{
+    Apply, ControlError, FileFilter, FileStage, JobView, NewJob, NewTemplate, PreviewOf,
+};
 use model::config_file::{DesiredFile, FileLookup, FileMetadata, WrittenFile};
 use model::config_template::{Binding, LineSeparator, TemplateId};
 use model::job::{AfterRelease, JobAction, JobId, JobOptions, JobStatus};
 use model::scope::{Scope, Selection};
 use model::topology::{BkProcessId, BusinessId, Origin};
-use model::{Code, Outcome, UnixMillis};
+use model::{Code, Outcome, State, Status, UnixMillis};
 use testkit::fake_agent::{FakeAgent, op_of};
 use wire::DownKind;
 use wire::ask::Question;
@@ -213,6 +215,75 @@ async fn a_template_becomes_a_watched_file_for_each_instance() {
 }
 
 #[tokio::test]
+async fn the_files_of_a_template_show_what_differs_on_the_host() {
+    let (rig, agent, template) = rig(TEXT).await;
+    let disk = Disk::default();
+    let files = |filter: FileFilter| {
+        let templates = rig.control.templates();
+        templates
+            .files(&rig.caller, BUSINESS, template, &filter, (0, 100))
+            .unwrap()
+    };
+    let all = || files(FileFilter::default());
+    let differing = |drift| {
+        let filter = FileFilter {
+            drift: Some(drift),
+            ..FileFilter::default()
+        };
+        let found = files(filter).files;
+        let instances = found.iter().map(|file| file.local_inst_id);
+        instances.collect::<Vec<u32>>()
+    };
+    assert_eq!(all().count, 2, "one for each instance that it is bound to");
+    assert!(all().files.iter().all(|file| file.state == FileStage::None));
+    assert_eq!((differing(true), differing(false)), (vec![], vec![]));
+
+    let id = create(&rig, JobAction::Release, JobOptions::default()).await;
+    run(&rig, &agent, &disk, id).await;
+    assert!(
+        all()
+            .files
+            .iter()
+            .all(|file| file.state == FileStage::Released)
+    );
+    assert_eq!((differing(true), differing(false)), (vec![], vec![1, 2]));
+
+    let name = {
+        let fleet = rig.control.inspect_fleet();
+        let instance = fleet.view_row(PROCESS).unwrap().instances()[1];
+        instance.row.name().to_string()
+    };
+    let drifted = Status {
+        message: "config drift: /opt/zone/etc/zone2.conf has md5 bb and not aa".into(),
+        state: State::Running,
+        ..Status::default()
+    };
+    agent.reports(&name, drifted).await;
+    testing::wait::until_async("the drift is known", || differing(true) == [2]).await;
+    assert_eq!(differing(false), [1]);
+    let word = |word: &str| {
+        let filter = FileFilter {
+            words: vec![word.to_owned()],
+            ..FileFilter::default()
+        };
+        files(filter).count
+    };
+    assert_eq!(
+        (word("zone2.conf"), word("10.0.0.1"), word("nothing")),
+        (1, 2, 0)
+    );
+    let page = rig.control.templates().files(
+        &rig.caller,
+        BUSINESS,
+        template,
+        &FileFilter::default(),
+        (1, 1),
+    );
+    let page = page.unwrap();
+    assert_eq!((page.count, page.files[0].local_inst_id), (2, 2));
+}
+
+#[tokio::test]
 async fn a_comparison_shows_manual_changes() {
     let (rig, agent, _) = rig(TEXT).await;
     let disk = Disk::default();
@@ -286,10 +357,11 @@ async fn a_failing_template_names_its_line_and_writes_nothing() {
             .templates()
             .save_draft(&rig.caller, BUSINESS, template, String::new(), text.into())
             .await;
-        let Err(ControlError::Invalid(invalid)) = refused else {
+        let Err(ControlError::BadTemplate(bad)) = refused else {
             panic!("{text} was taken");
         };
-        assert!(invalid.rule.contains(word), "{invalid}");
+        assert!(bad.field == "content" && bad.line == Some(1), "{bad}");
+        assert!(bad.message.contains(word), "{bad}");
     }
     // With a corrected template the job succeeds.
     activate(&rig, template, "fine\n").await;
@@ -316,11 +388,14 @@ async fn a_version_that_fails_for_a_bound_instance_is_not_activated() {
     let refused = templates
         .activate_version(&rig.caller, BUSINESS, draft)
         .await;
-    let Err(ControlError::Invalid(invalid)) = refused else {
+    let Err(ControlError::BadTemplate(bad)) = refused else {
         panic!("it was activated");
     };
-    assert_eq!(invalid.field, "version");
-    let rule = &invalid.rule;
+    assert_eq!(
+        (bad.field, bad.line, bad.column),
+        ("version", Some(2), Some(3))
+    );
+    let rule = &bad.message;
     assert!(rule.contains("for instance 2 of "), "{rule}");
     assert!(rule.contains("zone.conf line 2: "), "{rule}");
     assert!(!rule.contains("instance 1 of "), "{rule}");
@@ -404,7 +479,7 @@ async fn names_are_unique_and_a_job_needs_a_bound_template() {
         .preview(&rig.caller, BUSINESS, of, PROCESS, 2)
         .await;
     assert!(
-        matches!(draft, Err(ControlError::BadTemplate { .. })),
+        matches!(draft, Err(ControlError::BadTemplate(_))),
         "x is not known"
     );
     rig.control

@@ -110,7 +110,7 @@ async fn why_needs_the_host_where_there_are_several() {
         .unwrap();
     assert_eq!(
         (why.state, why.reason.code),
-        (ProcessState::Unknown, "no_agent")
+        (ProcessState::Unknown, "no_agent".into())
     );
     rig.register("web/a", &["10.0.0.2"], "./a", Mode::Register)
         .await;

@@ -193,7 +193,7 @@ async fn a_dry_run_changes_nothing() {
         difference
             .lines
             .iter()
-            .any(|line| line == "+ host 0:10.0.0.1")
+            .any(|line| line.to_string() == "+ host 0:10.0.0.1")
     );
     assert!(rig.control.topology().businesses(&rig.caller).is_empty());
     assert!(instances(&rig).is_empty());

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::reason::Reason;
+
 use super::{ExpressionPart, MAX_ALTERNATIVES, MAX_CHARACTERS, MAX_DIGITS, MAX_WILDCARDS};
 
 /// A refused expression: the part, the character, and the problem.
@@ -77,6 +79,34 @@ pub enum ExpressionProblem {
     SliceWithoutNumbers {
         found: String,
     },
+}
+
+impl ExpressionProblem {
+    /// The code and its parameters, as the native API has them.
+    pub fn reason(&self) -> Reason {
+        match self {
+            Self::UnclosedBracket => Reason::new("unclosed_bracket"),
+            Self::BracketAcrossParts => Reason::new("bracket_across_parts"),
+            Self::NestedBracket { outer } => Reason::new("nested_bracket").with("outer", outer),
+            Self::ReversedRange { from, to } => Reason::new("reversed_range")
+                .with("from", from)
+                .with("to", to),
+            Self::EmptyExclusion => Reason::new("empty_exclusion"),
+            Self::DanglingEscape => Reason::new("dangling_escape"),
+            Self::TooLong => Reason::new("expression_too_long").with("most", MAX_CHARACTERS),
+            Self::TooManyAlternatives => {
+                Reason::new("too_many_alternatives").with("most", MAX_ALTERNATIVES)
+            }
+            Self::TooManyWildcards => Reason::new("too_many_wildcards").with("most", MAX_WILDCARDS),
+            Self::TooManyDigits => Reason::new("too_many_digits").with("most", MAX_DIGITS),
+            Self::TooManyParts => Reason::new("too_many_parts"),
+            Self::SliceWithMore => Reason::new("slice_with_more"),
+            Self::SliceWithStep => Reason::new("slice_with_step"),
+            Self::SliceWithoutNumbers { found } => {
+                Reason::new("slice_without_numbers").with("found", found)
+            }
+        }
+    }
 }
 
 impl fmt::Display for ExpressionProblem {

@@ -1,7 +1,6 @@
 //! Ranges of numbers, matched by comparison instead of enumeration.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use super::intervals::Intervals;
 
@@ -78,6 +77,15 @@ impl NumberRange {
         self.widths().next().is_some()
     }
 
+    /// The ends as written in the expression.
+    pub(super) fn ends(&self) -> (String, String) {
+        let (from, to) = self.written;
+        (
+            format!("{:0from$}", self.low),
+            format!("{:0to$}", self.high),
+        )
+    }
+
     fn widths(&self) -> impl Iterator<Item = usize> {
         let [from, to] = self.padded;
         from.into_iter().chain(to.filter(|_| to != from))
@@ -142,14 +150,6 @@ impl NumberRanges {
             .padded
             .binary_search_by_key(&width, |(width, _)| *width);
         index.ok().map(|index| &self.padded[index].1)
-    }
-}
-
-/// The ends as written in the expression.
-impl fmt::Display for NumberRange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (from, to) = self.written;
-        write!(f, "{:0from$} to {:0to$}", self.low, self.high)
     }
 }
 

@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use serde::{Deserialize, Serialize};
 
 use super::{Attributes, BusinessId, Program, SetEnv};
-use crate::AgentId;
+use crate::{AgentId, Reason};
 
 /// A whole business as flat lists. References are indexes into them, so they cannot dangle.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -89,4 +89,7 @@ pub struct SourceRow(pub String);
 pub struct SourceFault {
     pub row: SourceRow,
     pub reason: String,
+    /// What the reason says, for programs; None in rows that an older version stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Reason>,
 }

@@ -7,7 +7,7 @@ use model::topology::{
     BusinessFacts, BusinessId, HostFacts, ModuleFacts, ProcessFacts, Program, ServiceFacts, SetEnv,
     SetFacts, SourceFault, SourceRow,
 };
-use model::{AgentId, Host};
+use model::{AgentId, Host, Invalid};
 use serde_json::Value;
 
 /// A cloud area with its name.
@@ -74,18 +74,19 @@ impl FactsReader {
         let named = row_name(row);
         match self.process(row) {
             Ok(()) => {}
-            Err(reason) => {
+            Err(invalid) => {
                 let id = number(&row["process"]["bk_process_id"]);
                 self.facts.unread.extend(id);
                 self.facts.troubles.push(SourceFault {
                     row: SourceRow(named),
-                    reason,
+                    reason: invalid.to_string(),
+                    cause: Some(invalid.reason()),
                 });
             }
         }
     }
 
-    fn process(&mut self, row: &Value) -> Result<(), String> {
+    fn process(&mut self, row: &Value) -> Result<(), Invalid> {
         let process = &row["process"];
         let id = required(process, "process", "bk_process_id")?;
         // A row may appear on two pages when the list changes meanwhile.
@@ -106,7 +107,7 @@ impl FactsReader {
         Ok(())
     }
 
-    fn set(&mut self, set: &Value) -> Result<usize, String> {
+    fn set(&mut self, set: &Value) -> Result<usize, Invalid> {
         let id = required(set, "set", "bk_set_id")?;
         if let Some(index) = self.sets.get(&id) {
             return Ok(*index);
@@ -115,7 +116,10 @@ impl FactsReader {
             Some(env) => u8::try_from(env)
                 .ok()
                 .and_then(|env| SetEnv::try_from(env).ok())
-                .ok_or_else(|| format!("set.bk_set_env: must be 1, 2 or 3, not {env}"))?,
+                .ok_or_else(|| {
+                    let rule = format!("must be 1, 2 or 3, not {env}");
+                    Invalid::new("set.bk_set_env", rule)
+                })?,
             None => SetEnv::default(),
         };
         self.facts.sets.push(SetFacts {
@@ -129,7 +133,7 @@ impl FactsReader {
         Ok(index)
     }
 
-    fn module(&mut self, module: &Value, set: usize) -> Result<usize, String> {
+    fn module(&mut self, module: &Value, set: usize) -> Result<usize, Invalid> {
         let id = required(module, "module", "bk_module_id")?;
         if let Some(index) = self.modules.get(&id) {
             return Ok(*index);
@@ -149,7 +153,7 @@ impl FactsReader {
         Ok(index)
     }
 
-    fn host(&mut self, host: &Value) -> Result<usize, String> {
+    fn host(&mut self, host: &Value) -> Result<usize, Invalid> {
         let id = required(host, "host", "bk_host_id")?;
         if let Some(index) = self.hosts.get(&id) {
             return Ok(*index);
@@ -167,7 +171,8 @@ impl FactsReader {
             false => &v4,
         };
         let cloud = number(&host["bk_cloud_id"]).unwrap_or(0);
-        let host_of = Host::parse(i64::from(cloud), ip).map_err(|e| format!("host.{e}"))?;
+        let host_of =
+            Host::parse(i64::from(cloud), ip).map_err(|invalid| invalid.within("host"))?;
         let agent_id = text(&host["bk_agent_id"]).filter(|id| !id.trim().is_empty());
         self.facts.hosts.push(HostFacts {
             id: Some(id),
@@ -176,7 +181,7 @@ impl FactsReader {
             ip_v6: v6.parse().ok(),
             other_innerips: other_innerips.into_iter().collect(),
             agent_id: match agent_id {
-                Some(id) => Some(AgentId::parse(&id).map_err(|e| format!("host.{e}"))?),
+                Some(id) => Some(AgentId::parse(&id).map_err(|invalid| invalid.within("host"))?),
                 None => None,
             },
             attributes: attributes(
@@ -195,7 +200,7 @@ impl FactsReader {
         Ok(index)
     }
 
-    fn service(&mut self, service: &Value, module: usize, host: usize) -> Result<usize, String> {
+    fn service(&mut self, service: &Value, module: usize, host: usize) -> Result<usize, Invalid> {
         let id = required(service, "service_instance", "id")?;
         if let Some(index) = self.services.get(&id) {
             return Ok(*index);
@@ -243,9 +248,11 @@ fn row_name(row: &Value) -> String {
     }
 }
 
-fn required(of: &Value, what: &str, field: &str) -> Result<u32, String> {
-    number(&of[field])
-        .ok_or_else(|| format!("{what}.{field}: must be a whole number, not {}", of[field]))
+fn required(of: &Value, what: &str, field: &str) -> Result<u32, Invalid> {
+    number(&of[field]).ok_or_else(|| {
+        let rule = format!("must be a whole number, not {}", of[field]);
+        Invalid::new(format!("{what}.{field}"), rule)
+    })
 }
 
 pub(super) fn number(value: &Value) -> Option<u32> {

@@ -164,7 +164,7 @@ impl From<ControlError> for Refusal {
     fn from(error: ControlError) -> Self {
         use RefusalCode::{Conflict, Fixed, Invalid, NotFound};
         let code = match &error {
-            ControlError::Invalid(_) | ControlError::BadTemplate { .. } => Invalid,
+            ControlError::Invalid(_) | ControlError::BadTemplate(_) => Invalid,
             ControlError::Forbidden(_) => Fixed(APP_NOT_ALLOWED),
             ControlError::ForbiddenToUser(_) => Fixed(USER_NOT_ALLOWED),
             ControlError::Unauthenticated(fault) => Fixed(match fault {

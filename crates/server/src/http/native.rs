@@ -97,6 +97,7 @@ pub(crate) fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(templates::versions::activate))
         .routes(routes!(templates::versions::clone))
         .routes(routes!(templates::files::list))
+        .routes(routes!(templates::files::of_template))
         .routes(routes!(templates::files::show))
         .routes(routes!(jobs::list, jobs::create))
         .routes(routes!(jobs::show))

@@ -101,3 +101,30 @@ async fn the_page_works_offline() {
         "the page loads something from elsewhere: {text}"
     );
 }
+
+/// With one, the thing that the parameters name could not be reached under that name (docs/decisions/0016).
+#[test]
+fn no_path_hides_what_a_path_with_parameters_names() {
+    let document: Value = serde_json::from_str(&server::http::openapi_json()).unwrap();
+    let paths: Vec<Vec<&str>> = document["paths"]
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(|path| path.split('/').collect())
+        .collect();
+    let hides = |path: &[&str], other: &[&str]| {
+        let pairs = path.iter().zip(other);
+        let matches = |(one, other): (&&str, &&str)| one == other || other.starts_with('{');
+        path != other && path.len() == other.len() && pairs.clone().all(matches)
+    };
+    for path in &paths {
+        for other in &paths {
+            assert!(
+                !hides(path, other),
+                "{} hides {}",
+                path.join("/"),
+                other.join("/")
+            );
+        }
+    }
+}

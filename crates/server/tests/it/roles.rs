@@ -91,6 +91,7 @@ impl Operation {
             | "sync_process_status"
             | "list_businesses"
             | "list_config_files"
+            | "list_template_files"
             | "list_templates"
             | "show_template"
             | "show_topology"

@@ -111,15 +111,18 @@ async fn write_logins(
         log,
         table,
         [
-            "INSERT INTO logins (token_sha256, user_name, expires_at) ",
-            " ON CONFLICT (token_sha256) DO UPDATE SET user_name = excluded.user_name, expires_at = excluded.expires_at",
+            "INSERT INTO logins (token_sha256, user_name, expires_at, begun_from, user_agent) ",
+            " ON CONFLICT (token_sha256) DO UPDATE SET user_name = excluded.user_name, expires_at = excluded.expires_at, \
+             begun_from = excluded.begun_from, user_agent = excluded.user_agent",
         ],
         &ordered(rows, |a, b| a.token_sha256.cmp(&b.token_sha256)),
         |tuple, row| {
             tuple
                 .push_bind(row.token_sha256.to_vec())
                 .push_bind(row.user.as_str())
-                .push_bind(row.expires_at.0);
+                .push_bind(row.expires_at.0)
+                .push_bind(row.from.as_str())
+                .push_bind(row.user_agent.as_str());
         },
     )
     .await
@@ -127,7 +130,7 @@ async fn write_logins(
 
 async fn read_logins(conn: &mut Connection) -> Result<Vec<Login>, StoreError> {
     let rows = Statement::new(
-        "SELECT token_sha256, user_name, expires_at FROM logins ORDER BY token_sha256",
+        "SELECT token_sha256, user_name, expires_at, begun_from, user_agent FROM logins ORDER BY token_sha256",
     )
     .fetch_all(conn)
     .await?;
@@ -141,6 +144,8 @@ pub(crate) fn decode_login(fields: &Fields<'_, '_>) -> Result<Login, StoreError>
         token_sha256: decode_token(fields)?,
         user: fields.text(1)?,
         expires_at: UnixMillis(fields.get(2)?),
+        from: fields.added(3)?.unwrap_or_default(),
+        user_agent: fields.added(4)?.unwrap_or_default(),
     })
 }
 

@@ -1,9 +1,10 @@
 //! Stores of earlier versions are brought up to date when they are opened.
 
-use model::Op;
+use model::access::Login;
 use model::change::{Changes, ProcessId, Revision};
 use model::job::{JobArea, JobTarget};
 use model::topology::{BkProcessId, BusinessId};
+use model::{Op, UnixMillis};
 use store::{StoreError, TaskPage, TimelinePage};
 
 use crate::sample;
@@ -183,4 +184,66 @@ async fn a_postgres_store_of_version_3_is_migrated() {
         database.server().execute(statements).unwrap();
     }
     check_3(&database).await;
+}
+
+/// The schema before logins had an address, and a login of it.
+const SQLITE_5: [&str; 2] = [
+    include_str!("../../migrations/sqlite/0004_timeline.sql"),
+    include_str!("../../migrations/sqlite/0005_task_operations.sql"),
+];
+const POSTGRES_5: [&str; 2] = [
+    include_str!("../../migrations/postgres/0004_timeline.sql"),
+    include_str!("../../migrations/postgres/0005_task_operations.sql"),
+];
+const VERSIONS_5: &str = "
+    CREATE TABLE schema_version (version BIGINT PRIMARY KEY);
+    INSERT INTO schema_version (version) VALUES (1), (2), (3), (4), (5);
+    UPDATE revision SET head = 7, purged_through = 7, last_job = 5;
+";
+const SQLITE_LOGIN_5: &str = "INSERT INTO logins (token_sha256, user_name, expires_at) VALUES
+    (x'0707070707070707070707070707070707070707070707070707070707070707', 'ann', 9);";
+const POSTGRES_LOGIN_5: &str = r"INSERT INTO logins (token_sha256, user_name, expires_at) VALUES
+    ('\x0707070707070707070707070707070707070707070707070707070707070707', 'ann', 9);";
+
+async fn check_5(database: &TestDatabase) {
+    let store = database.open().await;
+    let loaded = store.load().await.unwrap().changes.logins;
+    let earlier = Login {
+        token_sha256: [7; 32],
+        user: "ann".into(),
+        expires_at: UnixMillis(9),
+        from: String::new(),
+        user_agent: String::new(),
+    };
+    assert_eq!(loaded, [earlier]);
+    let changes = Changes {
+        logins: vec![sample::login(1)],
+        ..Changes::default()
+    };
+    store.commit(Revision(7), &changes).await.unwrap();
+    let followed = store.changes_since(Revision(7)).await.unwrap();
+    assert_eq!(followed, (Revision(8), changes));
+    store.close().await;
+    database.open().await.close().await;
+}
+
+#[tokio::test]
+async fn logins_of_a_sqlite_store_of_version_5_stay() {
+    let database = TestDatabase::sqlite();
+    std::fs::create_dir_all(database.file().parent().unwrap()).unwrap();
+    let schema = SQLITE_3.into_iter().chain(SQLITE_5);
+    for statements in schema.chain([VERSIONS_5, SQLITE_LOGIN_5]) {
+        crate::sqlite::change_directly(&database, statements).await;
+    }
+    check_5(&database).await;
+}
+
+#[tokio::test]
+async fn logins_of_a_postgres_store_of_version_5_stay() {
+    let mut database = TestDatabase::postgres();
+    let schema = POSTGRES_3.into_iter().chain(POSTGRES_5);
+    for statements in schema.chain([VERSIONS_5, POSTGRES_LOGIN_5]) {
+        database.server().execute(statements).unwrap();
+    }
+    check_5(&database).await;
 }

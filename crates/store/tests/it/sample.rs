@@ -283,6 +283,11 @@ pub fn login(n: u32) -> Login {
         token_sha256: [n as u8; 32],
         user: format!("user{n}"),
         expires_at: moment(n),
+        from: format!("10.0.0.{n}"),
+        user_agent: match n % 3 {
+            0 => String::new(),
+            _ => format!("curl/{n}"),
+        },
     }
 }
 

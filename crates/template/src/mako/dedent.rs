@@ -1,17 +1,29 @@
 //! Removes the indentation of a `<% %>` block, as Mako does before Python parses it.
 
+use crate::text;
+
+/// A block without its indentation.
+pub(crate) struct Dedented {
+    pub(crate) text: String,
+    /// How many characters were taken away in front of each line; None where tabs were expanded.
+    pub(crate) removed: Vec<Option<u32>>,
+}
+
 /// Removes the indentation of the first line of code from all lines. Line numbers stay the same.
-pub(crate) fn dedent(source: &str) -> String {
+pub(crate) fn dedent(source: &str) -> Dedented {
     let mut state = Continued::default();
     let mut margin: Option<String> = None;
     let mut lines = Vec::new();
+    let mut removed = Vec::new();
     for line in source.split('\n') {
         let line = line.strip_suffix('\r').unwrap_or(line);
         if state.continues(line) {
             lines.push(line.to_owned());
+            removed.push(Some(0));
             continue;
         }
-        let line = crate::text::expand_tabs(line, 8);
+        let has_tabs = line.contains('\t');
+        let line = text::expand_tabs(line, 8);
         if margin.is_none() {
             let code = line.trim_start_matches([' ', '\t']);
             if !code.is_empty() && !code.starts_with('#') {
@@ -19,9 +31,15 @@ pub(crate) fn dedent(source: &str) -> String {
             }
         }
         let margin = margin.as_deref().unwrap_or_default();
-        lines.push(line.strip_prefix(margin).unwrap_or(&line).to_owned());
+        let kept = line.strip_prefix(margin).unwrap_or(&line);
+        let taken = text::count(line[..line.len() - kept.len()].chars());
+        removed.push((!has_tabs).then_some(taken));
+        lines.push(kept.to_owned());
     }
-    lines.join("\n")
+    Dedented {
+        text: lines.join("\n"),
+        removed,
+    }
 }
 
 /// Whether a line continues the previous one: after a backslash, or inside a triple-quoted string.

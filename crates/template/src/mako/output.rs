@@ -2,20 +2,24 @@
 
 use super::{Filter, Output};
 use crate::error::{Problem, Result};
+use crate::place::Place;
 use crate::python;
 use crate::python::ast::{Expr, ExprKind};
 
-pub(super) fn output(line: u32, source: &str, filters: &str) -> Result<Output> {
+pub(super) fn output(place: Place, source: &str, filters: &str) -> Result<Output> {
+    let begin = place.after("${");
     let value = if source.trim().is_empty() {
         None
     } else {
-        Some(python::value(source, line)?)
+        Some(python::value(source, begin)?)
     };
-    let named = python::values(filters.trim(), line)?;
+    let blanks = filters.len() - filters.trim_start().len();
+    let behind = begin.after(source).after("|").after(&filters[..blanks]);
+    let named = python::values(filters.trim(), behind)?;
     let plain = named.iter().any(|filter| is_name(filter, "n"));
     if plain && value.is_none() {
         return Err(Problem::syntax(
-            line,
+            place,
             "there is nothing to write between \"${\" and \"}\"",
         ));
     }
@@ -27,7 +31,7 @@ pub(super) fn output(line: u32, source: &str, filters: &str) -> Result<Output> {
         found.extend(parse_filter(filter)?);
     }
     Ok(Output {
-        line,
+        place,
         value,
         filters: found,
     })
@@ -38,7 +42,7 @@ fn is_name(value: &Expr, wanted: &str) -> bool {
 }
 
 fn parse_filter(filter: Expr) -> Result<Option<Filter>> {
-    let line = filter.line;
+    let place = filter.place;
     if let ExprKind::Attribute(owner, _) = &filter.kind
         && is_name(owner, "decode")
     {
@@ -54,7 +58,7 @@ fn parse_filter(filter: Expr) -> Result<Option<Filter>> {
                 Ok(Some(Filter::Call(filter)))
             }
             _ => Err(Problem::forbidden(
-                line,
+                place,
                 "a filter is a name or a call in templates",
             )),
         };
@@ -67,10 +71,7 @@ fn parse_filter(filter: Expr) -> Result<Option<Filter>> {
         "trim" => Filter::Trim,
         "str" | "unicode" => Filter::Str,
         "entity" | "decode" => {
-            return Err(Problem::forbidden(
-                line,
-                format!("filter \"{name}\" is not available in templates"),
-            ));
+            return Err(Problem::unavailable(&format!("filter \"{name}\"")).at(place));
         }
         _ => Filter::Call(filter),
     }))

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use super::dedent::dedent;
 use super::output::output;
-use super::segment::{PlacedSegment, Segment, segments};
+use super::segment::{PlacedSegment, Segment, segments, unclosed};
 use super::tag::Tag;
 use super::{Code, Def, For, Node, ParsedTemplate};
 use crate::error::{Problem, Result};
+use crate::place::Place;
 use crate::python::ast::{Expr, ExprKind, Name};
 use crate::python::{self, assigned_by, assigned_to};
 
@@ -25,8 +26,8 @@ pub(crate) fn parse(text: &str) -> Result<ParsedTemplate> {
         defs: HashMap::new(),
     };
     let body = builder.nodes()?;
-    if let Some(PlacedSegment { line, segment }) = builder.segments.next() {
-        return Err(unopened(line, &segment));
+    if let Some(PlacedSegment { place, segment }) = builder.segments.next() {
+        return Err(unopened(place, &segment));
     }
     Ok(ParsedTemplate {
         body,
@@ -35,20 +36,23 @@ pub(crate) fn parse(text: &str) -> Result<ParsedTemplate> {
     })
 }
 
-fn unopened(line: u32, segment: &Segment<'_>) -> Problem {
-    let what = match segment {
-        Segment::Control(text) => format!(
-            "\"% {}\" without the control line that it belongs to",
-            text.trim_end()
+fn unopened(place: Place, segment: &Segment<'_>) -> Problem {
+    let problem = |what: String, without: &str| {
+        let problem = Problem::syntax(place, format!("{what} without {without}"));
+        problem.coded("unopened").with("what", what)
+    };
+    match segment {
+        Segment::Control(text) => problem(
+            format!("\"% {}\"", text.trim_end()),
+            "the control line that it belongs to",
         ),
-        Segment::TagEnd(keyword) => format!("</%{keyword}> without its <%{keyword}>"),
+        Segment::TagEnd(keyword) => problem(format!("</%{keyword}>"), &format!("its <%{keyword}>")),
         Segment::Text(_)
         | Segment::EscapedPercent { .. }
         | Segment::Expression { .. }
         | Segment::Code { .. }
-        | Segment::Tag(_) => "unexpected".to_owned(),
-    };
-    Problem::syntax(line, what)
+        | Segment::Tag(_) => Problem::syntax(place, "unexpected"),
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -70,13 +74,13 @@ impl TreeBuilder<'_> {
     /// Parses nodes up to, and without, a control line or end tag that belongs to an open block.
     fn nodes(&mut self) -> Result<Vec<Node>> {
         let mut nodes = Vec::new();
-        while let Some(PlacedSegment { line, segment }) = self.segments.peek() {
-            let line = *line;
+        while let Some(PlacedSegment { place, segment }) = self.segments.peek() {
+            let place = *place;
             match segment {
                 Segment::Control(text) if !begins_block(text) => {
                     if matches!(keyword(text), "") {
                         return Err(Problem::syntax(
-                            line,
+                            place,
                             "\"%\" at the start of a line that is no control line: write \"%%\" for a percent sign",
                         ));
                     }
@@ -94,21 +98,21 @@ impl TreeBuilder<'_> {
                     nodes.push(Node::Text(format!("{blanks}%{more}")));
                 }
                 Segment::Expression { source, filters } => {
-                    nodes.push(Node::Output(output(line, source, filters)?));
+                    nodes.push(Node::Output(output(place, source, filters)?));
                 }
-                Segment::Code { source, module } => nodes.push(self.code(line, source, module)?),
-                Segment::Control(text) => nodes.push(self.control(line, text)?),
-                Segment::Tag(tag) => self.tag(line, &tag)?,
+                Segment::Code { source, module } => nodes.push(self.code(place, source, module)?),
+                Segment::Control(text) => nodes.push(self.control(place, text)?),
+                Segment::Tag(tag) => self.tag(place, &tag)?,
                 Segment::TagEnd(_) => {}
             }
         }
         Ok(nodes)
     }
 
-    fn code(&mut self, line: u32, source: &str, module: bool) -> Result<Node> {
+    fn code(&mut self, place: Place, source: &str, module: bool) -> Result<Node> {
         if module {
             return Err(Problem::forbidden(
-                line,
+                place,
                 "<%! %> blocks are not available in templates",
             ));
         }
@@ -116,79 +120,85 @@ impl TreeBuilder<'_> {
         let inside_loop = innermost
             .take_while(|open| **open != OpenBlock::Def)
             .any(|open| *open == OpenBlock::For);
-        let block = python::block(&dedent(source), line, inside_loop)?;
+        let block = python::block(&dedent(source), place.after("<%"), inside_loop)?;
         let mut names = HashSet::new();
         assigned_by(&block, &mut names);
         self.locals.extend(names.iter().cloned());
         Ok(Node::Code(Code { block, names }))
     }
 
-    fn control(&mut self, line: u32, text: &str) -> Result<Node> {
+    fn control(&mut self, place: Place, text: &str) -> Result<Node> {
         if self.open.len() >= MAX_NESTING {
             return Err(Problem::syntax(
-                line,
+                place,
                 format!("control lines nested more than {MAX_NESTING} levels deep"),
             ));
         }
         match keyword(text) {
-            "if" => self.if_lines(line, text),
-            "for" => self.for_lines(line, text),
-            word @ ("while" | "try" | "except" | "finally" | "with") => Err(Problem::forbidden(
-                line,
-                format!("\"% {word}\" is not available in templates"),
-            )),
+            "if" => self.if_lines(place, text),
+            "for" => self.for_lines(place, text),
+            word @ ("while" | "try" | "except" | "finally" | "with") => {
+                Err(Problem::unavailable(&format!("\"% {word}\"")).at(place))
+            }
             word => Err(Problem::syntax(
-                line,
+                place,
                 format!("\"% {word}\" is no control line: write \"%%\" for a percent sign"),
             )),
         }
     }
 
-    fn if_lines(&mut self, line: u32, text: &str) -> Result<Node> {
+    fn if_lines(&mut self, place: Place, text: &str) -> Result<Node> {
         self.open.push(OpenBlock::If);
         let mut branches = Vec::new();
         let mut otherwise = None;
-        let mut condition = Some(python::condition(after_keyword(text), line)?);
+        let mut condition = Some(python::condition(
+            after_keyword(text),
+            place.after(before_code(text)),
+        )?);
         loop {
             let nodes = self.nodes()?;
             match condition.take() {
                 Some(condition) => branches.push((condition, nodes)),
                 None => otherwise = Some(nodes),
             }
-            let (at, text) = self.next_control(line, "if")?;
+            let (at, text) = self.next_control(place, "if")?;
             match keyword(text) {
                 "endif" => break,
                 "elif" if otherwise.is_none() => {
-                    condition = Some(python::condition(after_keyword(text), at)?);
+                    condition = Some(python::condition(
+                        after_keyword(text),
+                        at.after(before_code(text)),
+                    )?);
                 }
                 "else" if otherwise.is_none() => check_else(text, at)?,
-                _ => return Err(misplaced(at, text, "if", line)),
+                _ => return Err(misplaced(at, text, "if", place)),
             }
         }
         self.open.pop();
         Ok(Node::If(branches, otherwise.unwrap_or_default()))
     }
 
-    fn for_lines(&mut self, line: u32, text: &str) -> Result<Node> {
-        let (target, iterable) = python::iteration(after_keyword(text), line)?;
+    fn for_lines(&mut self, place: Place, text: &str) -> Result<Node> {
+        let (target, iterable) =
+            python::iteration(after_keyword(text), place.after(before_code(text)))?;
         assigned_to(&target, &mut self.locals);
         self.open.push(OpenBlock::For);
         let body = self.nodes()?;
         self.open.pop();
         let mut otherwise = Vec::new();
-        let (mut at, mut text) = self.next_control(line, "for")?;
+        let (mut at, mut text) = self.next_control(place, "for")?;
         if keyword(text) == "else" {
             check_else(text, at)?;
             self.open.push(OpenBlock::If);
             otherwise = self.nodes()?;
             self.open.pop();
-            (at, text) = self.next_control(line, "for")?;
+            (at, text) = self.next_control(place, "for")?;
         }
         if keyword(text) != "endfor" {
-            return Err(misplaced(at, text, "for", line));
+            return Err(misplaced(at, text, "for", place));
         }
         Ok(Node::For(Box::new(For {
-            line,
+            place,
             target,
             iterable,
             body,
@@ -196,40 +206,40 @@ impl TreeBuilder<'_> {
         })))
     }
 
-    fn next_control(&mut self, line: u32, word: &str) -> Result<(u32, &str)> {
+    fn next_control(&mut self, place: Place, word: &str) -> Result<(Place, &str)> {
         match self.segments.next() {
             Some(PlacedSegment {
-                line,
+                place,
                 segment: Segment::Control(text),
-            }) => Ok((line, text)),
-            Some(PlacedSegment { line, segment }) => Err(unopened(line, &segment)),
-            None => Err(Problem::syntax(
-                line,
-                format!("\"% {word}\" without its \"% end{word}\""),
-            )),
+            }) => Ok((place, text)),
+            Some(PlacedSegment { place, segment }) => Err(unopened(place, &segment)),
+            None => {
+                let (opened, missing) = (format!("\"% {word}\""), format!("\"% end{word}\""));
+                Err(unclosed(place, &opened, &missing))
+            }
         }
     }
 
-    fn tag(&mut self, line: u32, tag: &Tag) -> Result<()> {
+    fn tag(&mut self, place: Place, tag: &Tag) -> Result<()> {
         let keyword = tag.keyword.as_str();
         match keyword {
-            "def" => self.def(line, tag),
+            "def" => self.def(place, tag),
             // <%text/> without content.
             "text" => Ok(()),
-            _ if REFUSED_TAGS.contains(&keyword) || keyword.contains(':') => Err(
-                Problem::forbidden(line, format!("<%{keyword}> is not available in templates")),
-            ),
+            _ if REFUSED_TAGS.contains(&keyword) || keyword.contains(':') => {
+                Err(Problem::unavailable(&format!("<%{keyword}>")).at(place))
+            }
             _ => Err(Problem::syntax(
-                line,
+                place,
                 format!("there is no tag <%{keyword}>"),
             )),
         }
     }
 
-    fn def(&mut self, line: u32, tag: &Tag) -> Result<()> {
+    fn def(&mut self, place: Place, tag: &Tag) -> Result<()> {
         if self.open.contains(&OpenBlock::Def) {
             return Err(Problem::forbidden(
-                line,
+                place,
                 "a <%def> inside of a <%def> is not available in templates",
             ));
         }
@@ -237,19 +247,19 @@ impl TreeBuilder<'_> {
         for (name, value) in &tag.attributes {
             if name != "name" {
                 return Err(Problem::forbidden(
-                    line,
+                    place,
                     format!("\"{name}\" of <%def> is not available in templates"),
                 ));
             }
             declaration = Some(value.as_str());
         }
         let Some(declaration) = declaration else {
-            return Err(Problem::syntax(line, "<%def> without a name=\"...\""));
+            return Err(Problem::syntax(place, "<%def> without a name=\"...\""));
         };
-        let (name, params) = python::signature(declaration, line)?;
+        let (name, params) = python::signature(declaration, place.shifted(None))?;
         if self.defs.contains_key(&name) {
             return Err(Problem::syntax(
-                line,
+                place,
                 format!("a second <%def> with the name \"{name}\""),
             ));
         }
@@ -260,7 +270,7 @@ impl TreeBuilder<'_> {
                 .is_some_and(|value| !is_constant(value))
             {
                 return Err(Problem::forbidden(
-                    line,
+                    place,
                     "defaults of a <%def> are numbers, strings, True, False or None in templates",
                 ));
             }
@@ -276,8 +286,8 @@ impl TreeBuilder<'_> {
                     segment: Segment::TagEnd("def"),
                     ..
                 }) => {}
-                Some(PlacedSegment { line, segment }) => return Err(unopened(line, &segment)),
-                None => return Err(Problem::syntax(line, "<%def> without its </%def>")),
+                Some(PlacedSegment { place, segment }) => return Err(unopened(place, &segment)),
+                None => return Err(unclosed(place, "<%def>", "</%def>")),
             }
         }
         let mut locals = std::mem::replace(&mut self.locals, outside);
@@ -313,22 +323,33 @@ fn after_keyword(text: &str) -> &str {
     text[keyword(text).len()..].trim_start_matches([' ', '\t'])
 }
 
-fn check_else(text: &str, line: u32) -> Result<()> {
+/// The keyword, and the blanks behind it.
+fn before_code(text: &str) -> &str {
+    &text[..text.len() - after_keyword(text).len()]
+}
+
+fn check_else(text: &str, place: Place) -> Result<()> {
     let rest = after_keyword(text).trim_end();
     let after = rest.strip_prefix(':').map(str::trim_start);
     match after {
         Some(after) if after.is_empty() || after.starts_with('#') => Ok(()),
         _ => Err(Problem::syntax(
-            line,
+            place,
             "expected \"else:\" and nothing else on the line",
         )),
     }
 }
 
-fn misplaced(line: u32, text: &str, open: &str, opened: u32) -> Problem {
+fn misplaced(place: Place, text: &str, open: &str, opened: Place) -> Problem {
     let word = keyword(text);
-    let message = format!("\"% {word}\" where \"% end{open}\" of line {opened} is expected");
-    Problem::syntax(line, message)
+    let message = format!(
+        "\"% {word}\" where \"% end{open}\" of line {} is expected",
+        opened.line
+    );
+    let problem = Problem::syntax(place, message).coded("misplaced");
+    problem
+        .with("found", format!("% {word}"))
+        .with("wanted", format!("% end{open}"))
 }
 
 fn is_constant(value: &Expr) -> bool {

@@ -2,6 +2,7 @@
 
 use super::tag::{self, Tag};
 use crate::error::{Problem, Result};
+use crate::place::Place;
 
 #[derive(Debug)]
 pub(crate) enum Segment<'a> {
@@ -25,7 +26,8 @@ pub(crate) enum Segment<'a> {
 }
 
 pub(crate) struct PlacedSegment<'a> {
-    pub(crate) line: u32,
+    /// Where it begins; of a control line, where its first word does.
+    pub(crate) place: Place,
     pub(crate) segment: Segment<'a>,
 }
 
@@ -33,14 +35,16 @@ pub(crate) fn segments(text: &str) -> Result<Vec<PlacedSegment<'_>>> {
     let mut scanner = Scanner {
         text,
         at: 0,
-        line: 1,
+        place: Place::BEGIN,
+        begin: Place::BEGIN,
     };
     scanner.move_to(coding_comment(text));
     let mut found = Vec::new();
     while scanner.at < text.len() {
-        let line = scanner.line;
+        scanner.begin = scanner.place;
         if let Some(segment) = scanner.next(&mut found)? {
-            found.push(PlacedSegment { line, segment });
+            let place = scanner.begin;
+            found.push(PlacedSegment { place, segment });
         }
     }
     Ok(found)
@@ -52,7 +56,10 @@ const MAX_UNCLOSED_QUOTES: u32 = 16;
 struct Scanner<'a> {
     text: &'a str,
     at: usize,
-    line: u32,
+    /// Of `at`.
+    place: Place,
+    /// Of the segment that is being read.
+    begin: Place,
 }
 
 impl<'a> Scanner<'a> {
@@ -68,7 +75,7 @@ impl<'a> Scanner<'a> {
         }
         if let Some(inside) = rest.strip_prefix("<%doc>") {
             let length = inside.find("</%doc>");
-            let length = length.ok_or_else(|| self.wrong("<%doc> without its </%doc>"))?;
+            let length = length.ok_or_else(|| unclosed(self.begin, "<%doc>", "</%doc>"))?;
             self.move_by("<%doc>".len() + length + "</%doc>".len());
             return Ok(None);
         }
@@ -98,8 +105,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn move_to(&mut self, at: usize) {
-        let lines = self.text[self.at..at].matches('\n').count();
-        self.line += u32::try_from(lines).unwrap_or(u32::MAX);
+        self.place = self.place.after(&self.text[self.at..at]);
         self.at = at;
     }
 
@@ -135,6 +141,7 @@ impl<'a> Scanner<'a> {
             [b'\r', b'\n', ..] => 2,
             _ => return Err(self.wrong("a carriage return in the middle of a control line")),
         };
+        self.begin = self.begin.after(&rest[..offset]);
         self.move_by(offset + end + line_end);
         Ok(Some((!comment).then_some(Segment::Control(&inside[..end]))))
     }
@@ -153,11 +160,10 @@ impl<'a> Scanner<'a> {
     }
 
     fn expression(&mut self) -> Result<Segment<'a>> {
-        let begin = self.line;
         self.move_by(2);
-        let (source, end) = self.until(&["|", "}"], true, begin)?;
+        let (source, end) = self.until(&["|", "}"], true)?;
         let filters = if end == "|" {
-            self.until(&["}"], true, begin)?.0
+            self.until(&["}"], true)?.0
         } else {
             ""
         };
@@ -165,13 +171,12 @@ impl<'a> Scanner<'a> {
     }
 
     fn code(&mut self) -> Result<Segment<'a>> {
-        let begin = self.line;
         self.move_by(2);
         let module = self.text[self.at..].starts_with('!');
         if module {
             self.move_by(1);
         }
-        let (source, _) = self.until(&["%>"], false, begin)?;
+        let (source, _) = self.until(&["%>"], false)?;
         Ok(Segment::Code { source, module })
     }
 
@@ -181,24 +186,24 @@ impl<'a> Scanner<'a> {
         length: usize,
         found: &mut Vec<PlacedSegment<'a>>,
     ) -> Result<Option<Segment<'a>>> {
-        let line = self.line;
+        let place = self.begin;
         let is_text = tag.keyword == "text" && !tag.closed;
         self.move_by(length);
         if is_text {
             let rest = &self.text[self.at..];
             let Some(length) = rest.find("</%text>") else {
-                return Err(Problem::syntax(line, "<%text> without its </%text>"));
+                return Err(unclosed(place, "<%text>", "</%text>"));
             };
             if !tag.attributes.is_empty() {
                 return Err(Problem::forbidden(
-                    line,
+                    place,
                     "attributes of <%text> are not supported",
                 ));
             }
             self.move_by(length);
             self.move_by("</%text>".len());
             found.push(PlacedSegment {
-                line,
+                place,
                 segment: Segment::Text(&rest[..length]),
             });
             return Ok(None);
@@ -250,12 +255,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Python up to one of `ends` outside of strings and comments, and outside of brackets if `nesting`.
-    fn until(
-        &mut self,
-        ends: &[&'static str],
-        nesting: bool,
-        begin: u32,
-    ) -> Result<(&'a str, &'static str)> {
+    fn until(&mut self, ends: &[&'static str], nesting: bool) -> Result<(&'a str, &'static str)> {
         let text = &self.text[self.at..];
         let mut at = 0;
         let mut open = [0i64; 3];
@@ -276,7 +276,9 @@ impl<'a> Scanner<'a> {
                 // Mako continues after such a quote. This is right only in comments, and takes quadratic time for many quotes.
                 unclosed += 1;
                 if unclosed > MAX_UNCLOSED_QUOTES {
-                    return Err(self.wrong("a string without its closing quote"));
+                    return Err(self
+                        .wrong("a string without its closing quote")
+                        .coded("unclosed_string"));
                 }
             }
             if !nesting || open.iter().all(|level| *level <= 0) {
@@ -299,15 +301,23 @@ impl<'a> Scanner<'a> {
             at += rest.chars().next().map_or(1, char::len_utf8);
         }
         let end = ends.last().copied().unwrap_or_default();
-        Err(Problem::syntax(
-            begin,
-            format!("expected \"{end}\" before the end of the text"),
-        ))
+        let message = format!("expected \"{end}\" before the end of the text");
+        let problem = Problem::syntax(self.begin, message).coded("unclosed");
+        Err(problem.with("missing", end))
     }
 
     fn wrong(&self, message: &str) -> Problem {
-        Problem::syntax(self.line, message)
+        Problem::syntax(self.place, message)
     }
+}
+
+/// What was opened at a place is not closed.
+pub(super) fn unclosed(place: Place, opened: &str, missing: &str) -> Problem {
+    let problem = Problem::syntax(place, format!("{opened} without its {missing}"));
+    problem
+        .coded("unclosed")
+        .with("opened", opened)
+        .with("missing", missing)
 }
 
 fn begins_line_construct(line: &[u8]) -> bool {

@@ -3,11 +3,13 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use crate::place::Place;
+
 pub(crate) type Name = Arc<str>;
 
 #[derive(Debug)]
 pub(crate) struct Expr {
-    pub(crate) line: u32,
+    pub(crate) place: Place,
     /// The depth of the tree, which is bounded because evaluating and dropping are recursive.
     pub(crate) depth: u16,
     pub(crate) kind: ExprKind,
@@ -200,7 +202,7 @@ pub(crate) enum Body {
 
 #[derive(Debug)]
 pub(crate) struct Stmt {
-    pub(crate) line: u32,
+    pub(crate) place: Place,
     pub(crate) kind: StmtKind,
 }
 

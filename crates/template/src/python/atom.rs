@@ -4,10 +4,11 @@ use super::ast::{Clause, Comprehension, ComprehensionKind, DictItem, Expr, ExprK
 use super::parser::Parser;
 use super::token::Token;
 use crate::error::Result;
+use crate::place::Place;
 
 impl Parser {
     pub(super) fn atom(&mut self) -> Result<Expr> {
-        let line = self.line();
+        let place = self.place();
         let kind = match self.peek().clone() {
             Token::Int(value) => ExprKind::Int(value),
             Token::Float(value) => ExprKind::Float(value),
@@ -19,7 +20,7 @@ impl Parser {
             Token::Op("True") => ExprKind::Bool(true),
             Token::Op("False") => ExprKind::Bool(false),
             Token::Op(word @ ("..." | "await" | "yield")) => {
-                return Err(self.refused(format!("\"{word}\" is not available in templates")));
+                return Err(self.unavailable(&format!("\"{word}\"")));
             }
             Token::Name(name) => {
                 self.checked_name(&name)?;
@@ -30,7 +31,7 @@ impl Parser {
             }
         };
         self.next();
-        self.node(line, 0, kind)
+        self.node(place, 0, kind)
     }
 
     pub(super) fn item(&mut self) -> Result<Item> {
@@ -41,7 +42,7 @@ impl Parser {
     }
 
     /// Parses the rest of a tuple after its first item, or returns that item alone.
-    pub(super) fn tuple_after(&mut self, line: u32, first: Item) -> Result<Expr> {
+    pub(super) fn tuple_after(&mut self, place: Place, first: Item) -> Result<Expr> {
         if !self.sees(",") {
             return match first {
                 Item::Value(value) => Ok(value),
@@ -56,7 +57,7 @@ impl Parser {
             items.push(self.item()?);
         }
         let below = items_depth(&items);
-        self.node(line, below, ExprKind::Tuple(items))
+        self.node(place, below, ExprKind::Tuple(items))
     }
 
     fn at_tuple_end(&self) -> bool {
@@ -67,17 +68,17 @@ impl Parser {
     }
 
     fn in_parentheses(&mut self) -> Result<Expr> {
-        let line = self.line();
+        let place = self.place();
         let at_argument = std::mem::take(&mut self.at_argument);
         self.expect("(")?;
         if self.eat(")") {
-            return self.node(line, 0, ExprKind::Tuple(Vec::new()));
+            return self.node(place, 0, ExprKind::Tuple(Vec::new()));
         }
         let first = self.item()?;
         let first = match first {
             Item::Value(element) if at_argument && self.sees("for") => {
                 let value =
-                    self.comprehension(line, ComprehensionKind::Generator, element, None)?;
+                    self.comprehension(place, ComprehensionKind::Generator, element, None)?;
                 self.expect(")")?;
                 return Ok(value);
             }
@@ -88,13 +89,13 @@ impl Parser {
             }
             first => first,
         };
-        let value = self.tuple_after(line, first)?;
+        let value = self.tuple_after(place, first)?;
         self.expect(")")?;
         Ok(value)
     }
 
     fn in_brackets(&mut self) -> Result<Expr> {
-        let line = self.line();
+        let place = self.place();
         self.expect("[")?;
         let mut items = Vec::new();
         while !self.sees("]") {
@@ -106,7 +107,7 @@ impl Parser {
                 if !items.is_empty() {
                     return Err(self.unexpected("\",\""));
                 }
-                let value = self.comprehension(line, ComprehensionKind::List, element, None)?;
+                let value = self.comprehension(place, ComprehensionKind::List, element, None)?;
                 self.expect("]")?;
                 return Ok(value);
             }
@@ -117,17 +118,17 @@ impl Parser {
         }
         self.expect("]")?;
         let below = items_depth(&items);
-        self.node(line, below, ExprKind::List(items))
+        self.node(place, below, ExprKind::List(items))
     }
 
     fn in_braces(&mut self) -> Result<Expr> {
-        let line = self.line();
+        let place = self.place();
         self.expect("{")?;
         if self.eat("}") {
-            return self.node(line, 0, ExprKind::Dict(Vec::new()));
+            return self.node(place, 0, ExprKind::Dict(Vec::new()));
         }
         if self.sees("**") {
-            return self.dict(line, Vec::new());
+            return self.dict(place, Vec::new());
         }
         let first = self.item()?;
         let first = match first {
@@ -135,17 +136,17 @@ impl Parser {
                 let value = self.expression()?;
                 if self.sees("for") {
                     let made =
-                        self.comprehension(line, ComprehensionKind::Dict, key, Some(value))?;
+                        self.comprehension(place, ComprehensionKind::Dict, key, Some(value))?;
                     self.expect("}")?;
                     return Ok(made);
                 }
                 if !self.sees("}") {
                     self.expect(",")?;
                 }
-                return self.dict(line, vec![DictItem::Pair(key, value)]);
+                return self.dict(place, vec![DictItem::Pair(key, value)]);
             }
             Item::Value(element) if self.sees("for") => {
-                let made = self.comprehension(line, ComprehensionKind::Set, element, None)?;
+                let made = self.comprehension(place, ComprehensionKind::Set, element, None)?;
                 self.expect("}")?;
                 return Ok(made);
             }
@@ -157,10 +158,10 @@ impl Parser {
         }
         self.expect("}")?;
         let below = items_depth(&items);
-        self.node(line, below, ExprKind::Set(items))
+        self.node(place, below, ExprKind::Set(items))
     }
 
-    fn dict(&mut self, line: u32, mut items: Vec<DictItem>) -> Result<Expr> {
+    fn dict(&mut self, place: Place, mut items: Vec<DictItem>) -> Result<Expr> {
         while !self.sees("}") {
             if self.eat("**") {
                 items.push(DictItem::Unpacked(self.disjunction()?));
@@ -179,13 +180,13 @@ impl Parser {
             DictItem::Unpacked(value) => value.depth,
         };
         let below = items.iter().map(depth).max().unwrap_or(0);
-        self.node(line, below, ExprKind::Dict(items))
+        self.node(place, below, ExprKind::Dict(items))
     }
 
     /// Parses `for x in y if z …` after the element.
     pub(super) fn comprehension(
         &mut self,
-        line: u32,
+        place: Place,
         kind: ComprehensionKind,
         element: Expr,
         value: Option<Expr>,
@@ -220,7 +221,7 @@ impl Parser {
             clauses,
         };
         self.node(
-            line,
+            place,
             below,
             ExprKind::Comprehension(std::sync::Arc::new(made)),
         )

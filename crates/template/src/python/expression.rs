@@ -6,6 +6,7 @@ use super::ast::{
 use super::parser::Parser;
 use super::token::Token;
 use crate::error::Result;
+use crate::place::Place;
 
 impl Parser {
     pub(crate) fn expression(&mut self) -> Result<Expr> {
@@ -14,19 +15,19 @@ impl Parser {
 
     /// Parses `a` or `a, b`, where Python allows a tuple without brackets.
     pub(crate) fn expression_or_tuple(&mut self) -> Result<Expr> {
-        let line = self.line();
+        let place = self.place();
         let first = self.item()?;
-        self.tuple_after(line, first)
+        self.tuple_after(place, first)
     }
 
     fn conditional(&mut self) -> Result<Expr> {
         if self.sees("lambda") {
             return self.lambda();
         }
-        let line = self.line();
+        let place = self.place();
         let then = self.disjunction()?;
         if matches!(self.peek(), Token::Op(":=")) {
-            return Err(self.refused("\":=\" is not available in templates"));
+            return Err(self.unavailable("\":=\""));
         }
         if !self.eat("if") {
             return Ok(then);
@@ -40,7 +41,7 @@ impl Parser {
             then,
             otherwise,
         };
-        self.node(line, below, ExprKind::Conditional(Box::new(parts)))
+        self.node(place, below, ExprKind::Conditional(Box::new(parts)))
     }
 
     pub(super) fn disjunction(&mut self) -> Result<Expr> {
@@ -57,7 +58,7 @@ impl Parser {
         part: fn(&mut Parser) -> Result<Expr>,
         make: fn(Vec<Expr>) -> ExprKind,
     ) -> Result<Expr> {
-        let line = self.line();
+        let place = self.place();
         let first = part(self)?;
         if !self.sees(word) {
             return Ok(first);
@@ -67,20 +68,20 @@ impl Parser {
             parts.push(part(self)?);
         }
         let below = parts.iter().map(|part| part.depth).max().unwrap_or(0);
-        self.node(line, below, make(parts))
+        self.node(place, below, make(parts))
     }
 
     fn negation(&mut self) -> Result<Expr> {
-        let line = self.line();
+        let place = self.place();
         if !self.eat("not") {
             return self.comparison();
         }
         let inner = self.nested(Parser::negation)?;
-        self.node(line, inner.depth, ExprKind::Not(Box::new(inner)))
+        self.node(place, inner.depth, ExprKind::Not(Box::new(inner)))
     }
 
     fn comparison(&mut self) -> Result<Expr> {
-        let line = self.line();
+        let place = self.place();
         let first = self.binary(0)?;
         let mut rest = Vec::new();
         while let Some(op) = self.compare_op() {
@@ -91,7 +92,7 @@ impl Parser {
         }
         let below = rest.iter().map(|(_, part)| part.depth).max().unwrap_or(0);
         let below = below.max(first.depth);
-        self.node(line, below, ExprKind::Compare(Box::new(first), rest))
+        self.node(place, below, ExprKind::Compare(Box::new(first), rest))
     }
 
     fn compare_op(&mut self) -> Option<CompareOp> {
@@ -123,7 +124,7 @@ impl Parser {
 
     /// Parses binary operators with at least this precedence.
     fn binary(&mut self, level: u8) -> Result<Expr> {
-        let line = self.line();
+        let place = self.place();
         let mut left = self.unary()?;
         while let Some((op_level, op)) = self.binary_op()? {
             if op_level < level {
@@ -133,7 +134,7 @@ impl Parser {
             let right = self.binary(op_level + 1)?;
             let below = left.depth.max(right.depth);
             let kind = ExprKind::Binary(op, Box::new(left), Box::new(right));
-            left = self.node(line, below, kind)?;
+            left = self.node(place, below, kind)?;
         }
         Ok(left)
     }
@@ -154,13 +155,13 @@ impl Parser {
             "/" => (5, BinaryOp::Divide),
             "//" => (5, BinaryOp::FloorDivide),
             "%" => (5, BinaryOp::Modulo),
-            "@" => return Err(self.refused("\"@\" is not available in templates")),
+            "@" => return Err(self.unavailable("\"@\"")),
             _ => return Ok(None),
         }))
     }
 
     fn unary(&mut self) -> Result<Expr> {
-        let line = self.line();
+        let place = self.place();
         let op = match self.peek() {
             Token::Op("+") => UnaryOp::Plus,
             Token::Op("-") => UnaryOp::Minus,
@@ -169,11 +170,11 @@ impl Parser {
         };
         self.next();
         let inner = self.nested(Parser::unary)?;
-        self.node(line, inner.depth, ExprKind::Unary(op, Box::new(inner)))
+        self.node(place, inner.depth, ExprKind::Unary(op, Box::new(inner)))
     }
 
     fn power(&mut self) -> Result<Expr> {
-        let line = self.line();
+        let place = self.place();
         let base = self.primary()?;
         if !self.eat("**") {
             return Ok(base);
@@ -181,22 +182,22 @@ impl Parser {
         let exponent = self.nested(Parser::unary)?;
         let below = base.depth.max(exponent.depth);
         let kind = ExprKind::Binary(BinaryOp::Power, Box::new(base), Box::new(exponent));
-        self.node(line, below, kind)
+        self.node(place, below, kind)
     }
 
     /// Parses an atom with its calls, attributes and indexes.
     fn primary(&mut self) -> Result<Expr> {
         let mut value = self.atom()?;
         loop {
-            let line = self.line();
+            let place = self.place();
             if self.eat("(") {
                 let args = self.args()?;
                 self.expect(")")?;
                 let below = args.iter().map(arg_depth).max().unwrap_or(0);
                 let below = below.max(value.depth);
-                value = self.node(line, below, ExprKind::Call(Box::new(value), args))?;
+                value = self.node(place, below, ExprKind::Call(Box::new(value), args))?;
             } else if self.eat("[") {
-                value = self.subscript(line, value)?;
+                value = self.subscript(place, value)?;
             } else if self.eat(".") {
                 let Token::Name(name) = self.peek().clone() else {
                     return Err(self.unexpected("a name"));
@@ -204,14 +205,14 @@ impl Parser {
                 self.checked_name(&name)?;
                 self.next();
                 let below = value.depth;
-                value = self.node(line, below, ExprKind::Attribute(Box::new(value), name))?;
+                value = self.node(place, below, ExprKind::Attribute(Box::new(value), name))?;
             } else {
                 return Ok(value);
             }
         }
     }
 
-    fn subscript(&mut self, line: u32, value: Expr) -> Result<Expr> {
+    fn subscript(&mut self, place: Place, value: Expr) -> Result<Expr> {
         let mut parts = [None, None, None];
         let mut colons = 0;
         while !self.sees("]") {
@@ -236,20 +237,20 @@ impl Parser {
         let below = below.unwrap_or(0).max(value.depth);
         if colons > 0 {
             let kind = ExprKind::Slice(Box::new(value), Box::new(parts));
-            return self.node(line, below, kind);
+            return self.node(place, below, kind);
         }
         let [Some(index), _, _] = parts else {
             return Err(self.wrong("an index is missing between the brackets"));
         };
         let kind = ExprKind::Index(Box::new(value), Box::new(index));
-        self.node(line, below, kind)
+        self.node(place, below, kind)
     }
 
     fn args(&mut self) -> Result<Vec<Arg>> {
         let mut args = Vec::new();
         let mut named = false;
         while !self.sees(")") {
-            let line = self.line();
+            let place = self.place();
             if self.eat("**") {
                 named = true;
                 args.push(Arg::UnpackedKeywords(self.expression()?));
@@ -268,7 +269,7 @@ impl Parser {
                 if self.sees("for") {
                     // Generators are evaluated eagerly, which is not observable in an argument.
                     let value =
-                        self.comprehension(line, ComprehensionKind::Generator, value, None)?;
+                        self.comprehension(place, ComprehensionKind::Generator, value, None)?;
                     if !args.is_empty() || !self.sees(")") {
                         return Err(self.wrong("a generator among other arguments needs brackets"));
                     }

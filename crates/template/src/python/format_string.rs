@@ -2,14 +2,15 @@
 
 use super::ast::{Expr, ExprKind, FormatPart};
 use super::parser::Parser;
-use super::token::{Layout, Token};
+use super::token::{Layout, Source, Token};
 use super::{ast, literal};
 use crate::error::{Problem, Result};
+use crate::place::Place;
 
 impl Parser {
     /// Parses one string, or several adjacent ones, which Python joins.
     pub(super) fn strings(&mut self) -> Result<Expr> {
-        let line = self.line();
+        let place = self.place();
         let mut parts: Vec<FormatPart> = Vec::new();
         let mut formatted = false;
         loop {
@@ -18,7 +19,7 @@ impl Parser {
                 Token::Format { source, raw } => {
                     formatted = true;
                     let reader = FormatReader {
-                        line: self.line(),
+                        place: self.place(),
                         raw,
                     };
                     parts.extend(self.nested(|_| reader.parts(&source, 0))?);
@@ -29,7 +30,7 @@ impl Parser {
         }
         if formatted {
             let below = parts.iter().map(part_depth).max().unwrap_or(0);
-            return self.node(line, below, ExprKind::Format(parts));
+            return self.node(place, below, ExprKind::Format(parts));
         }
         let mut whole = String::new();
         for part in &parts {
@@ -37,12 +38,12 @@ impl Parser {
                 whole.push_str(text);
             }
         }
-        self.node(line, 0, ExprKind::Text(ast::Name::from(whole)))
+        self.node(place, 0, ExprKind::Text(ast::Name::from(whole)))
     }
 }
 
 struct FormatReader {
-    line: u32,
+    place: Place,
     raw: bool,
 }
 
@@ -98,14 +99,14 @@ impl FormatReader {
         }
         if inside.trim_end().ends_with('=') {
             return Err(Problem::forbidden(
-                self.line,
+                self.place,
                 "\"=\" in f-strings is not available in templates",
             ));
         }
         if inside.contains('\\') {
             return Err(self.wrong("a backslash inside of the braces of an f-string"));
         }
-        let mut parser = Parser::new(inside, self.line, Layout::Expression)?;
+        let mut parser = Parser::new(self.source(inside), Layout::Expression)?;
         let value = parser.expression_or_tuple()?;
         parser.end()?;
 
@@ -117,7 +118,7 @@ impl FormatReader {
                 Some('r' | 's') => conversion = kind,
                 Some('a') => {
                     return Err(Problem::forbidden(
-                        self.line,
+                        self.place,
                         "\"!a\" is not available in templates",
                     ));
                 }
@@ -172,8 +173,13 @@ impl FormatReader {
         Err(self.wrong("an f-string without the \"}\" of a \"{\""))
     }
 
+    /// Escapes and line ends may have moved what stands inside, so only the line is known.
+    fn source<'a>(&self, inside: &'a str) -> Source<'a> {
+        Source::verbatim(inside, self.place.shifted(None))
+    }
+
     fn wrong(&self, message: impl Into<String>) -> Problem {
-        Problem::syntax(self.line, message)
+        Problem::syntax(self.place, message)
     }
 }
 

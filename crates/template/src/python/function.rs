@@ -12,7 +12,7 @@ const MAX_PARAMS: usize = 255;
 
 impl Parser {
     pub(super) fn lambda(&mut self) -> Result<Expr> {
-        let line = self.line();
+        let place = self.place();
         self.expect("lambda")?;
         let params = self.params(":")?;
         self.expect(":")?;
@@ -24,7 +24,7 @@ impl Parser {
             body: Body::Value(value),
         };
         // A call evaluates the body and counts its depth.
-        self.node(line, 0, ExprKind::Lambda(Arc::new(function)))
+        self.node(place, 0, ExprKind::Lambda(Arc::new(function)))
     }
 
     /// Parses parameters up to, and without, the closing sign.
@@ -33,7 +33,7 @@ impl Parser {
         let mut kind = ParamKind::Positional;
         while !self.sees(close) {
             if self.sees("/") {
-                return Err(self.refused("\"/\" among parameters is not available in templates"));
+                return Err(self.unavailable("\"/\" among parameters"));
             }
             let param = if self.eat("**") {
                 self.param(ParamKind::VarKeyword)?

@@ -1,8 +1,9 @@
 //! The token cursor that all parts of the parser share.
 
 use super::ast::{Expr, ExprKind, Name};
-use super::token::{Layout, PlacedToken, Token, tokens};
+use super::token::{Layout, PlacedToken, Source, Token, tokens};
 use crate::error::{Problem, Result};
+use crate::place::Place;
 
 /// The deepest nesting of brackets and blocks, because parsing is recursive.
 const MAX_NESTING: u32 = 80;
@@ -22,9 +23,9 @@ pub(crate) struct Parser {
 }
 
 impl Parser {
-    pub(crate) fn new(source: &str, line: u32, layout: Layout) -> Result<Parser> {
+    pub(crate) fn new(source: Source<'_>, layout: Layout) -> Result<Parser> {
         Ok(Parser {
-            tokens: tokens(source, line, layout)?,
+            tokens: tokens(source, layout)?,
             at: 0,
             nesting: 0,
             inside_loop: false,
@@ -45,8 +46,8 @@ impl Parser {
         &self.tokens[(self.at + 1).min(last)].token
     }
 
-    pub(super) fn line(&self) -> u32 {
-        self.tokens[self.at].line
+    pub(super) fn place(&self) -> Place {
+        self.tokens[self.at].place
     }
 
     /// Takes a token, except the end token.
@@ -109,15 +110,23 @@ impl Parser {
             Token::Dedent => "the end of the block".into(),
             Token::End => "the end".into(),
         };
-        self.wrong(format!("expected {wanted}, found {found}"))
+        let problem = self.wrong(format!("expected {wanted}, found {found}"));
+        problem
+            .coded("unexpected")
+            .with("wanted", wanted)
+            .with("found", found)
     }
 
     pub(super) fn wrong(&self, message: impl Into<String>) -> Problem {
-        Problem::syntax(self.line(), message)
+        Problem::syntax(self.place(), message)
+    }
+
+    pub(super) fn unavailable(&self, what: &str) -> Problem {
+        Problem::unavailable(what).at(self.place())
     }
 
     pub(super) fn refused(&self, message: impl Into<String>) -> Problem {
-        Problem::forbidden(self.line(), message)
+        Problem::forbidden(self.place(), message)
     }
 
     /// Parses one level deeper, up to `MAX_NESTING`.
@@ -132,15 +141,15 @@ impl Parser {
     }
 
     /// Makes an expression node over children of this depth.
-    pub(super) fn node(&self, line: u32, below: u16, kind: ExprKind) -> Result<Expr> {
+    pub(super) fn node(&self, place: Place, below: u16, kind: ExprKind) -> Result<Expr> {
         if below >= MAX_DEPTH {
             return Err(Problem::syntax(
-                line,
+                place,
                 "this expression is too long: split it into several",
             ));
         }
         Ok(Expr {
-            line,
+            place,
             depth: below + 1,
             kind,
         })

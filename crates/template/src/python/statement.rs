@@ -28,7 +28,7 @@ impl Parser {
     }
 
     fn statement(&mut self, into: &mut Vec<Stmt>) -> Result<()> {
-        let line = self.line();
+        let place = self.place();
         if *self.peek() == Token::Indent {
             return Err(self.wrong("this line is indented more than the one above"));
         }
@@ -44,7 +44,7 @@ impl Parser {
         } else {
             return self.simple_statements(into);
         };
-        into.push(Stmt { line, kind });
+        into.push(Stmt { place, kind });
         Ok(())
     }
 
@@ -138,9 +138,9 @@ impl Parser {
 
     fn simple_statements(&mut self, into: &mut Vec<Stmt>) -> Result<()> {
         loop {
-            let line = self.line();
+            let place = self.place();
             let kind = self.simple_statement()?;
-            into.push(Stmt { line, kind });
+            into.push(Stmt { place, kind });
             if self.eat(";") && *self.peek() != Token::Newline {
                 continue;
             }
@@ -155,7 +155,7 @@ impl Parser {
     fn simple_statement(&mut self) -> Result<StmtKind> {
         if let Token::Op(word) = *self.peek() {
             if REFUSED.contains(&word) {
-                return Err(self.refused(format!("\"{word}\" is not available in templates")));
+                return Err(self.unavailable(&format!("\"{word}\"")));
             }
             match word {
                 "pass" => {
@@ -235,7 +235,7 @@ impl Parser {
             "^=" => BinaryOp::Xor,
             "<<=" => BinaryOp::ShiftLeft,
             ">>=" => BinaryOp::ShiftRight,
-            "@=" => return Err(self.refused("\"@\" is not available in templates")),
+            "@=" => return Err(self.unavailable("\"@\"")),
             _ => return Ok(None),
         };
         self.next();
@@ -276,12 +276,12 @@ impl Parser {
 
     /// Converts the expression on the left of a "=" to a target.
     fn target(&mut self, value: Expr) -> Result<Target> {
-        let line = value.line;
+        let place = value.place;
         match value.kind {
             ExprKind::Name(name) => {
                 if RESERVED.contains(&&*name) {
                     return Err(Problem::syntax(
-                        line,
+                        place,
                         format!("\"{name}\" is a reserved name"),
                     ));
                 }
@@ -295,21 +295,21 @@ impl Parser {
                         Item::Value(value) => targets.push(self.target(value)?),
                         Item::Unpacked(_) => {
                             let message = "\"*\" in front of a name that is assigned to is not available in templates";
-                            return Err(Problem::forbidden(line, message));
+                            return Err(Problem::forbidden(place, message));
                         }
                     }
                 }
                 Ok(Target::Tuple(targets))
             }
             ExprKind::Attribute(..) => Err(Problem::forbidden(
-                line,
+                place,
                 "attributes cannot be assigned to in templates",
             )),
             ExprKind::Slice(..) => Err(Problem::forbidden(
-                line,
+                place,
                 "slices cannot be assigned to in templates",
             )),
-            _ => Err(Problem::syntax(line, "this cannot be assigned to")),
+            _ => Err(Problem::syntax(place, "this cannot be assigned to")),
         }
     }
 }

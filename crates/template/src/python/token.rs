@@ -3,6 +3,7 @@
 use super::ast::Name;
 use super::literal;
 use crate::error::{Problem, Result};
+use crate::place::Place;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Token {
@@ -27,7 +28,7 @@ pub(crate) enum Token {
 #[derive(Debug, Clone)]
 pub(crate) struct PlacedToken {
     pub(crate) token: Token,
-    pub(crate) line: u32,
+    pub(crate) place: Place,
 }
 
 /// The meaning of line ends.
@@ -53,10 +54,36 @@ const KEYWORDS: [&str; 35] = [
     "with", "yield",
 ];
 
-pub(crate) fn tokens(source: &str, first_line: u32, layout: Layout) -> Result<Vec<PlacedToken>> {
+/// A piece of Python, and where it stands in the template.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Source<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) place: Place,
+    /// How many characters were taken away in front of each line; None: tabs were expanded. Lines beyond are whole.
+    pub(crate) removed: &'a [Option<u32>],
+}
+
+impl<'a> Source<'a> {
+    /// A piece as it stands in the template.
+    pub(crate) fn verbatim(text: &'a str, place: Place) -> Self {
+        Self {
+            text,
+            place,
+            removed: &[],
+        }
+    }
+}
+
+pub(crate) fn tokens(source: Source<'_>, layout: Layout) -> Result<Vec<PlacedToken>> {
+    let mut removed = source.removed.iter();
+    let place = match removed.next() {
+        Some(first) => source.place.shifted(*first),
+        None => source.place,
+    };
     let mut reader = Reader {
-        rest: source,
-        line: first_line,
+        rest: source.text,
+        place,
+        removed,
         layout,
         open: 0,
         indents: vec![0],
@@ -68,7 +95,9 @@ pub(crate) fn tokens(source: &str, first_line: u32, layout: Layout) -> Result<Ve
 
 struct Reader<'a> {
     rest: &'a str,
-    line: u32,
+    place: Place,
+    /// Of the lines that follow.
+    removed: std::slice::Iter<'a, Option<u32>>,
     layout: Layout,
     /// The number of open brackets: line ends inside them are blanks.
     open: u32,
@@ -192,7 +221,7 @@ impl<'a> Reader<'a> {
             }
             if matches!(lower.as_str(), "b" | "br" | "rb") {
                 return Err(Problem::forbidden(
-                    self.line,
+                    self.place,
                     "bytes are not available in templates",
                 ));
             }
@@ -220,7 +249,9 @@ impl<'a> Reader<'a> {
         };
         let body = &begin[quote.len()..];
         let Some(length) = literal::length(body, quote) else {
-            return Err(self.wrong("a string without its closing quote"));
+            return Err(self
+                .wrong("a string without its closing quote")
+                .coded("unclosed_string"));
         };
         let inside = body[..length].replace("\r\n", "\n");
         let token = if marks.contains('f') {
@@ -235,9 +266,7 @@ impl<'a> Reader<'a> {
         };
         self.push(token);
         let whole = prefix + 2 * quote.len() + length;
-        let lines = self.rest[..whole].matches('\n').count();
         self.skip(whole);
-        self.line += u32::try_from(lines).unwrap_or(u32::MAX);
         Ok(())
     }
 
@@ -268,27 +297,31 @@ impl<'a> Reader<'a> {
     }
 
     fn skip(&mut self, length: usize) {
-        self.rest = &self.rest[length..];
+        let (passed, rest) = self.rest.split_at(length);
+        self.place = self.place.after(passed);
+        let removed = passed.matches('\n').map(|_| self.removed.next());
+        if let Some(Some(removed)) = removed.last() {
+            self.place = self.place.shifted(*removed);
+        }
+        self.rest = rest;
     }
 
     fn line_end(&mut self) {
-        if self.rest.starts_with("\r\n") {
-            self.skip(2);
-        } else {
-            self.skip(1);
+        match self.rest.starts_with("\r\n") {
+            true => self.skip(2),
+            false => self.skip(1),
         }
-        self.line += 1;
     }
 
     fn push(&mut self, token: Token) {
         self.out.push(PlacedToken {
             token,
-            line: self.line,
+            place: self.place,
         });
     }
 
     fn wrong(&self, message: impl Into<String>) -> Problem {
-        Problem::syntax(self.line, message)
+        Problem::syntax(self.place, message)
     }
 }
 

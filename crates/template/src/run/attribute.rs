@@ -38,7 +38,8 @@ impl Interpreter<'_> {
             return Ok(value.clone());
         }
         self.variable_or_builtin(name)?.ok_or_else(|| {
-            Problem::new(ErrorKind::Undefined, format!("unknown variable \"{name}\""))
+            let message = format!("unknown variable \"{name}\"");
+            Problem::new(ErrorKind::Undefined, message).with("name", &**name)
         })
     }
 
@@ -50,8 +51,7 @@ impl Interpreter<'_> {
             return Ok(Some(builtin));
         }
         if REFUSED_NAMES.contains(&name) {
-            let message = format!("\"{name}\" is not available in templates");
-            return Err(Problem::new(ErrorKind::Forbidden, message));
+            return Err(Problem::unavailable(&format!("\"{name}\"")));
         }
         Ok(None)
     }

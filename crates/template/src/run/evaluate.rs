@@ -20,7 +20,7 @@ impl Interpreter<'_> {
     pub(crate) fn evaluate(&self, expr: &Expr, scope: &Rc<Scope>) -> Result<Value> {
         self.meter
             .step(1)
-            .map_err(|problem| problem.at(expr.line))?;
+            .map_err(|problem| problem.at(expr.place))?;
         let result = match &expr.kind {
             ExprKind::None => Ok(Value::None),
             ExprKind::Bool(value) => Ok(Value::Bool(*value)),
@@ -30,7 +30,7 @@ impl Interpreter<'_> {
             ExprKind::Name(name) => self.look_up(name, scope),
             _ => self.deeper(|| self.evaluate_compound(expr, scope)),
         };
-        result.map_err(|problem| problem.at(expr.line))
+        result.map_err(|problem| problem.at(expr.place))
     }
 
     fn evaluate_compound(&self, expr: &Expr, scope: &Rc<Scope>) -> Result<Value> {
@@ -114,10 +114,9 @@ impl Interpreter<'_> {
                 Owner::Comprehension => false,
             };
             if local {
-                return Err(Problem::new(
-                    ErrorKind::Undefined,
-                    format!("variable \"{name}\" is read before it has a value"),
-                ));
+                let message = format!("variable \"{name}\" is read before it has a value");
+                let problem = Problem::new(ErrorKind::Undefined, message);
+                return Err(problem.coded("read_too_early").with("name", &**name));
             }
             next = each.parent.as_ref();
         }

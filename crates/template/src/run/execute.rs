@@ -21,9 +21,9 @@ impl Interpreter<'_> {
         for stmt in block {
             self.meter
                 .step(1)
-                .map_err(|problem| problem.at(stmt.line))?;
+                .map_err(|problem| problem.at(stmt.place))?;
             let flow = self.deeper(|| self.statement(stmt, scope));
-            match flow.map_err(|problem| problem.at(stmt.line))? {
+            match flow.map_err(|problem| problem.at(stmt.place))? {
                 Flow::Next => {}
                 ended => return Ok(ended),
             }

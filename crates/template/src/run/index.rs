@@ -68,7 +68,12 @@ impl Interpreter<'_> {
 
     pub(crate) fn no_key(&self, key: &Value) -> Problem {
         match self.repr(key) {
-            Ok(text) => failed!("there is no key {}", shortened(&text)),
+            Ok(text) => {
+                let key = shortened(&text).to_string();
+                failed!("there is no key {key}")
+                    .coded("no_key")
+                    .with("key", key)
+            }
             Err(problem) => problem,
         }
     }

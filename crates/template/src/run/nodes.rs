@@ -20,7 +20,7 @@ impl Interpreter<'_> {
                 }
                 Node::Output(output) => {
                     let written = self.output(output, scope);
-                    written.map_err(|problem| problem.at(output.line))?;
+                    written.map_err(|problem| problem.at(output.place))?;
                     Flow::Next
                 }
                 Node::Code(code) => self.code(code, scope)?,
@@ -36,7 +36,7 @@ impl Interpreter<'_> {
                 }
                 Node::For(each) => {
                     let flow = self.deeper(|| self.for_lines(each, scope));
-                    flow.map_err(|problem| problem.at(each.line))?
+                    flow.map_err(|problem| problem.at(each.place))?
                 }
             };
             match flow {

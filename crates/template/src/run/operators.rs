@@ -184,7 +184,7 @@ pub(crate) fn as_float(value: &Value) -> Option<f64> {
 }
 
 fn by_zero() -> Problem {
-    Problem::failed("division by zero")
+    Problem::failed("division by zero").coded("division_by_zero")
 }
 
 fn int_operation(op: BinaryOp, a: i128, b: i128) -> Result<Value> {

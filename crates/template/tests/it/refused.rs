@@ -146,6 +146,79 @@ fn an_undefined_variable_is_an_error_on_its_line() {
 }
 
 #[test]
+fn errors_have_their_column() {
+    for (text, line, column) in [
+        ("a\nb ${port}\n", 2, Some(5)),
+        ("端口 ${1 + port}", 1, Some(10)),
+        ("${1 +}", 1, Some(6)),
+        ("${x |\n  nosuch}", 2, Some(3)),
+        ("${x\n +\n *}", 3, Some(2)),
+        ("a\n  %  if port:\n% endif\n", 2, Some(9)),
+        ("  % nosuch\n", 1, Some(5)),
+        ("% if 1 \\\n  or or:\n% endif\n", 2, Some(6)),
+        ("a <% x = port %>", 1, Some(10)),
+        ("<%\n    x = 1\n    y = port\n%>", 3, Some(9)),
+        ("<%\n    s = '''\n  '''; y = port\n%>", 3, Some(12)),
+        ("<%\n\tx = port\n%>", 2, None),
+        ("a ${f'{port}'}", 1, None),
+        ("a <%include file='x'/>", 1, Some(3)),
+        ("<%def name=\"f(\">x</%def>", 1, None),
+        ("ab\n<%text>", 2, Some(1)),
+        ("a ${x", 1, Some(3)),
+        ("${'\\x4'}", 1, Some(3)),
+    ] {
+        let mut context = Context::new();
+        context.insert("x", 1);
+        let error = render(text, &context).unwrap_err();
+        assert_eq!(
+            (error.line, error.column),
+            (line, column),
+            "{text:?}: {error}"
+        );
+    }
+}
+
+#[test]
+fn frequent_errors_have_a_code_and_parameters() {
+    for (text, code, params) in [
+        ("${port}", "undefined", &[("name", "port")][..]),
+        ("<% x = x + 1 %>", "read_too_early", &[("name", "x")]),
+        (
+            "${1 2}",
+            "unexpected",
+            &[("wanted", "the end"), ("found", "2")],
+        ),
+        (
+            "% if 1:\n",
+            "unclosed",
+            &[("opened", "\"% if\""), ("missing", "\"% endif\"")],
+        ),
+        ("${1", "unclosed", &[("missing", "}")]),
+        ("% endif\n", "unopened", &[("what", "\"% endif\"")]),
+        (
+            "% if 1:\n% endfor\n",
+            "misplaced",
+            &[("found", "% endfor"), ("wanted", "% endif")],
+        ),
+        ("<% import os %>", "unavailable", &[("what", "\"import\"")]),
+        ("${open('x')}", "unavailable", &[("what", "\"open\"")]),
+        (
+            "<%include file='x'/>",
+            "unavailable",
+            &[("what", "<%include>")],
+        ),
+        ("${{}['a']}", "no_key", &[("key", "'a'")]),
+        ("${1 / 0}", "division_by_zero", &[]),
+        ("${[].pop()}", "failed", &[]),
+    ] {
+        let error = render(text, &Context::new()).unwrap_err();
+        let found = error.params.iter();
+        let found: Vec<(&str, &str)> = found.map(|(name, value)| (*name, &**value)).collect();
+        assert_eq!((error.code, &*found), (code, params), "{text:?}: {error}");
+    }
+}
+
+#[test]
 fn the_message_names_template_line_and_variable() {
     let template = Template::parse("nginx.conf", "\n\nlisten ${port};\n").unwrap();
     let error = template.render(

@@ -161,7 +161,7 @@ fn counts(client: &mut Client, rows: &mut Vec<(String, String)>) -> anyhow::Resu
     });
     let of_view = "env set module service name status state managed connected cloud";
     let of_view = of_view.split(' ').map(|key| {
-        let path = format!("/api/v1/processes/view/facets?business={BUSINESS}&by={key}");
+        let path = format!("/api/v1/processes/view-facets?business={BUSINESS}&by={key}");
         (format!("facet of the view: {key}"), path)
     });
     let lists = [

@@ -33,7 +33,7 @@ pub(super) fn left_out(out: &Out, rows: &[LeftOutRow]) {
         return;
     }
     out.warn(format!("{} left out:", counted(rows.len(), "row")));
-    for LeftOutRow { row, reason } in rows {
+    for LeftOutRow { row, reason, .. } in rows {
         out.note(format!("  {}: {}", clean(row), clean(reason)));
     }
 }

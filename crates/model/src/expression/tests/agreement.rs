@@ -166,9 +166,9 @@ proptest! {
         let outcomes = [
             Pattern::parse(&text).map(|pattern| {
                 pattern.matches(&text);
-                pattern.explain()
+                pattern.explain().to_string()
             }),
-            IdPart::parse(&text).map(|part| part.explain()),
+            IdPart::parse(&text).map(|part| part.explain().to_string()),
             Expression::parse_dotted(&text).map(|expression| expression.to_string()),
         ];
         let errors = outcomes.into_iter().filter_map(Result::err);

@@ -53,7 +53,7 @@ fn slices_select_as_in_the_guide() {
         let selected = part.select(&[4, 40, 46, 48, 49, 50]);
         let selected: Vec<String> = selected.iter().map(u64::to_string).collect();
         assert_eq!(selected, spans(row[1]), "{text}");
-        assert_eq!(part.explain(), row[2], "{text}");
+        assert_eq!(part.explain().to_string(), row[2], "{text}");
     }
 }
 

@@ -182,7 +182,11 @@ fn an_expression_is_explained_in_words() {
             r#"one of "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11" or 2 more"#,
         ),
     ] {
-        assert_eq!(Pattern::parse(text).unwrap().explain(), words, "{text}");
+        assert_eq!(
+            Pattern::parse(text).unwrap().explain().to_string(),
+            words,
+            "{text}"
+        );
     }
     for (text, words) in [
         ("[0:2]", "the first two processes by id"),
@@ -201,9 +205,14 @@ fn an_expression_is_explained_in_words() {
             "the processes by id from position 1 to before position -1, counted from 0, negative ones from the end",
         ),
     ] {
-        assert_eq!(IdPart::parse(text).unwrap().explain(), words, "{text}");
+        assert_eq!(
+            IdPart::parse(text).unwrap().explain().to_string(),
+            words,
+            "{text}"
+        );
     }
     let all = dotted("*.*.*.gse_agent.[0:2]").explain();
+    let all = all.map(|(part, meaning)| (part, meaning.to_string()));
     assert_eq!(
         all[3],
         (ExpressionPart::Process, r#"exactly "gse_agent""#.to_owned())
@@ -215,4 +224,26 @@ fn an_expression_is_explained_in_words() {
             "the first two processes by id".to_owned()
         )
     );
+}
+
+#[test]
+fn a_meaning_is_a_code_with_parameters_and_items() {
+    let meaning = Pattern::parse("a[1-3, x*][!b-d]").unwrap().explain();
+    let codes = |items: &[crate::expression::Meaning]| -> Vec<String> {
+        let items = items.iter();
+        items.map(|item| item.reason().code.into_owned()).collect()
+    };
+    assert_eq!(meaning.reason().code, "sequence");
+    assert_eq!(codes(meaning.items()), ["text", "choice", "none_of"]);
+    assert_eq!(codes(meaning.items()[1].items()), ["numbers", "atoms"]);
+    let numbers = meaning.items()[1].items()[0].reason();
+    assert_eq!(
+        (&*numbers.params["from"], &*numbers.params["to"]),
+        ("1", "3")
+    );
+    let many = Pattern::parse("[1,2,3,4,5,6,7,8,9,10,11,12,13]")
+        .unwrap()
+        .explain();
+    let last = many.items().last().unwrap().reason();
+    assert_eq!((&*last.code, &*last.params["count"]), ("more", "2"));
 }

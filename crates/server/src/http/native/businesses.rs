@@ -100,9 +100,14 @@ fn tree_set<'a>(set: &SetCounts<'a>) -> TreeSet<'a> {
 
 pub(super) fn left_out(troubles: Vec<SourceFault>) -> Vec<LeftOutRow> {
     let rows = troubles.into_iter();
-    rows.map(|trouble| LeftOutRow {
-        row: trouble.row.0,
-        reason: trouble.reason,
+    rows.map(|trouble| {
+        let cause = trouble.cause.unwrap_or_default();
+        LeftOutRow {
+            row: trouble.row.0,
+            reason: trouble.reason,
+            code: cause.code,
+            params: cause.params,
+        }
     })
     .collect()
 }

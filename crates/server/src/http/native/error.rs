@@ -5,8 +5,8 @@ use axum::Json;
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use control::{ControlError, CredentialFault, MissingArea, MissingRole};
-use model::Invalid;
 use model::expression::ExpressionError;
+use model::{Invalid, Reason};
 
 use crate::http::body::BodyError;
 use crate::http::credentials::{AuthenticationError, ForeignOrigin};
@@ -40,7 +40,7 @@ macro_rules! error_codes {
 }
 
 error_codes! {
-    Invalid = "invalid", BAD_REQUEST: "the request is invalid; `field` names the field, `character` the place in an expression, `line` that in a template";
+    Invalid = "invalid", BAD_REQUEST: "the request is invalid; `field` names the field, `character` the place in an expression, `line` and `column` that in a template, `reason` says for programs what is wrong there";
     Unauthenticated = "unauthenticated", UNAUTHORIZED: "no credentials, or wrong ones";
     Forbidden = "forbidden", FORBIDDEN: "the app or the user lacks the role, or a page of another origin sent the request";
     NotFound = "not_found", NOT_FOUND: "there is nothing of that name, or no such path";
@@ -58,14 +58,22 @@ error_codes! {
     Unavailable = "unavailable", SERVICE_UNAVAILABLE: "the store is not available; nothing was changed, unless the message says that the outcome is in doubt";
 }
 
+/// What is wrong in an expression or a template, and where.
+#[derive(Debug, Default)]
+struct WrongText {
+    character: Option<usize>,
+    line: Option<u32>,
+    column: Option<u32>,
+    reason: Reason,
+}
+
 #[derive(Debug)]
 pub(crate) struct ApiError {
     code: ErrorCode,
     field: Option<String>,
-    character: Option<usize>,
     message: String,
     count: Option<u64>,
-    line: Option<u32>,
+    wrong_text: Option<Box<WrongText>>,
     missing_role: Option<Box<MissingRoleDetail>>,
     retry_after_secs: Option<u64>,
 }
@@ -75,10 +83,9 @@ impl ApiError {
         Self {
             code,
             field: None,
-            character: None,
             message: message.into(),
             count: None,
-            line: None,
+            wrong_text: None,
             missing_role: None,
             retry_after_secs: None,
         }
@@ -114,7 +121,11 @@ impl ApiError {
     pub(crate) fn expression(field: impl Into<String>, error: &ExpressionError) -> Self {
         Self {
             field: Some(field.into()),
-            character: Some(error.character),
+            wrong_text: Some(Box::new(WrongText {
+                character: Some(error.character),
+                reason: error.problem.reason(),
+                ..WrongText::default()
+            })),
             ..Self::new(ErrorCode::Invalid, error.to_string())
         }
     }
@@ -205,9 +216,14 @@ impl From<ControlError> for ApiError {
             ControlError::Conflict(_) | ControlError::HostInUse(_) => {
                 Self::new(ErrorCode::Conflict, message)
             }
-            ControlError::BadTemplate { line, .. } => Self {
-                field: Some("template".to_owned()),
-                line,
+            ControlError::BadTemplate(bad) => Self {
+                field: Some(bad.field.to_owned()),
+                wrong_text: Some(Box::new(WrongText {
+                    character: None,
+                    line: bad.line,
+                    column: bad.column,
+                    reason: bad.reason,
+                })),
                 ..Self::new(ErrorCode::Invalid, message)
             },
             ControlError::CountChanged { count, .. } => Self {
@@ -255,14 +271,17 @@ fn missing_role(missing: MissingRole) -> MissingRoleDetail {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
+        let wrong = self.wrong_text.as_deref();
         let body = ErrorBody {
             error: ErrorDetail {
                 code: self.code.name().into(),
                 field: self.field,
-                character: self.character,
+                character: wrong.and_then(|wrong| wrong.character),
                 message: self.message,
                 count: self.count,
-                line: self.line,
+                line: wrong.and_then(|wrong| wrong.line),
+                column: wrong.and_then(|wrong| wrong.column),
+                reason: wrong.map(|wrong| wrong.reason.clone().into()),
                 missing_role: self.missing_role.map(|missing| *missing),
             },
         };

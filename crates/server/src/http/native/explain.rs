@@ -41,10 +41,11 @@ pub(crate) async fn explain(
     let parts = expression.explain().into_iter().zip(texts(&expression));
     let parts = parts
         .zip(selected.left)
-        .map(|(((part, words), text), count)| PartExplained {
+        .map(|(((part, meaning), text), count)| PartExplained {
             part: part_word(part).into(),
             text,
-            words,
+            words: meaning.to_string(),
+            meaning: (&meaning).into(),
             count,
         });
     Ok(ok(&Explained {

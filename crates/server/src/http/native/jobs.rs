@@ -266,7 +266,7 @@ pub(crate) async fn show(
             }
         }
     };
-    Ok(ok(&row::detail(view, &filter, start, limit)))
+    Ok(ok(&row::detail(&caller, view, &filter, start, limit)))
 }
 
 /// Groups the failures of a job by code and reason.

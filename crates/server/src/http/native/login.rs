@@ -5,6 +5,7 @@ use axum::extract::State;
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use control::LoginOrigin;
 use model::Invalid;
 
 use super::ApiError;
@@ -28,7 +29,9 @@ pub(crate) async fn login(
     // Login CSRF: a foreign page must not log its visitor in as another user.
     credentials::check_origin(&http, &parts, IfUnknown::Allow)
         .map_err(|foreign| ApiError::foreign_origin(&foreign))?;
-    let from = peer(&parts.extensions);
+    let agent = parts.headers.get(header::USER_AGENT);
+    let agent = agent.map(|agent| String::from_utf8_lossy(agent.as_bytes()));
+    let from = LoginOrigin::new(peer(&parts.extensions), &agent.unwrap_or_default());
     let access = http.control.access();
     let (bk_token, expires_at) = match (body.code, body.username, body.password) {
         (Some(code), None, None) => access.login_with_code(&code, from).await?,

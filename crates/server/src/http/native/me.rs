@@ -41,6 +41,8 @@ pub(crate) async fn logins(
         id: login.id,
         created_at: login.created_at,
         expires_at: login.expires_at,
+        from: login.from,
+        user_agent: login.user_agent,
         current: login.is_current,
     });
     Ok(ok(&LoginList {

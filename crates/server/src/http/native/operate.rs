@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use api::{
     BlockedGroup, CommandCount, ErrorBody, OperateBody, Operated, OperatedInBatches,
-    OperationPlanView, OperationsBody, SampleProcess, SpecBody, ValueCount,
+    OperationBegun, OperationPlanView, OperationsBody, SampleProcess, SpecBody, ValueCount,
 };
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -54,8 +54,7 @@ pub(crate) async fn operate(
 #[utoipa::path(post, path = "/api/v1/operate", operation_id = "operate_processes", tag = "tasks", request_body = OperationsBody,
     responses(
         (status = 200, description = "Of a dry run: what would be done", body = OperationPlanView),
-        (status = 202, description = "Accepted, durably: a task, or with `options` a job with `job_id` in place of `task_id`",
-            body = Operated),
+        (status = 202, description = "Accepted, durably: a task, or with `options` a job", body = OperationBegun),
         (status = 409, description = "The filter matches another number of processes than `expect_count`", body = ErrorBody),
         Refusals,
     ))]
@@ -147,11 +146,11 @@ async fn operate_matching(
         return Ok(ok(&plan_view(plan)));
     }
     let (task, targets) = operations.operate_matching(caller, request).await?;
-    let operated = Operated {
+    let begun = OperationBegun::Task(Operated {
         task_id: task.to_string(),
         targets,
-    };
-    Ok(json(StatusCode::ACCEPTED, &operated))
+    });
+    Ok(json(StatusCode::ACCEPTED, &begun))
 }
 
 /// A job over what matches, in place of one task.
@@ -176,11 +175,11 @@ async fn operate_in_batches(
         return Ok(ok(&plan_view(http.control.jobs().plan(caller, new)?)));
     }
     let (job, targets) = http.control.jobs().create(caller, new).await?;
-    let operated = OperatedInBatches {
+    let begun = OperationBegun::Job(OperatedInBatches {
         job_id: job.0,
         targets,
-    };
-    Ok(json(StatusCode::ACCEPTED, &operated))
+    });
+    Ok(json(StatusCode::ACCEPTED, &begun))
 }
 
 fn parse_except(texts: &[String]) -> Result<Vec<ProcessOnHost>, Invalid> {

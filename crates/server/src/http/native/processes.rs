@@ -3,12 +3,10 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use api::{
-    DefinitionView, FacetList, NameList, ProcessDetail, ProcessPage, ProcessView, ReasonView,
-};
+use api::{DefinitionView, FacetList, NameList, ProcessDetail, ProcessPage, ProcessView};
 use axum::extract::State;
 use axum::response::Response;
-use control::{Reason, row_reason};
+use control::row_reason;
 use fleet::{FacetKey, OrderKey, Row, RowOrder};
 use model::access::Caller;
 use model::{FullName, Invalid, Op, UnixMillis};
@@ -47,7 +45,7 @@ fn view<'a>(caller: &Caller, row: &Row<'a>) -> ProcessView<'a> {
         managed: row.managed(),
         connected: host.link.is_up(),
         message: row.message(),
-        reason: row_reason(row).map(reason_view),
+        reason: row_reason(row).map(Into::into),
         pid: pid(row.pid()),
         version: row.version().into(),
         registered_at: row.registered_at(),
@@ -59,14 +57,6 @@ fn view<'a>(caller: &Caller, row: &Row<'a>) -> ProcessView<'a> {
         disk: row.disk(),
         net: row.net(),
         blocked: blocked.collect(),
-    }
-}
-
-fn reason_view<'a>(reason: Reason) -> ReasonView<'a> {
-    let params = reason.params.into_iter();
-    ReasonView {
-        code: reason.code.into(),
-        params: params.map(|(key, value)| (key.into(), value)).collect(),
     }
 }
 

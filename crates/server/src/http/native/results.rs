@@ -1,18 +1,27 @@
 //! Which results of a task or a job: the filters that their lists, groups of failures, hosts and retries share.
 
-use std::collections::HashSet;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashSet};
 use std::str::FromStr;
 
 use api::{FailureGroupView, FailureGroups};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use control::{AlikeReason, FailureGroup};
+use control::{AlikeReason, BlockReason, FailureGroup};
 use model::{Host, Invalid};
 
 use super::request::QueryParams;
 
 /// How many words a search may have: each is searched in every result.
 const MAX_WORDS: usize = 20;
+
+/// Why a result cannot be repeated, by the word of the action.
+pub(crate) fn retry_blocked<'a>(
+    reason: Option<BlockReason>,
+) -> BTreeMap<Cow<'a, str>, Cow<'a, str>> {
+    let reason = reason.map(|reason| ("retry".into(), reason.as_str().into()));
+    reason.into_iter().collect()
+}
 
 /// Every part that is set must match.
 #[derive(Debug, Clone, Default)]

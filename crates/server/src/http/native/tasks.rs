@@ -11,6 +11,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use control::{Failure, TargetView, TaskView, group_failures};
+use model::access::Caller;
 use model::{Code, Host, Invalid, TaskId};
 use store::TaskPage;
 
@@ -23,7 +24,7 @@ use super::processes::parse_process;
 use super::refusals::Refusals;
 use super::request::{JsonBody, PathParams, QueryParams};
 use super::response::{fit, json, ok};
-use super::results::{self, ResultBrief, ResultFilter};
+use super::results::{self, ResultBrief, ResultFilter, retry_blocked};
 use crate::http::HttpState;
 use crate::http::gse::exit_of;
 
@@ -126,7 +127,7 @@ pub(crate) async fn show(
             }
         }
     };
-    Ok(ok(&detail(&task, &filter, start, limit)))
+    Ok(ok(&detail(&caller, &task, &filter, start, limit)))
 }
 
 /// Groups the failures of a task by code and reason.
@@ -331,6 +332,7 @@ fn has_failed(target: &TargetView) -> bool {
 }
 
 fn detail<'a>(
+    caller: &Caller,
     task: &'a TaskView,
     filter: &TargetFilter,
     start: u64,
@@ -364,11 +366,12 @@ fn detail<'a>(
             .of(task)
             .skip(skipped)
             .take(limit)
-            .map(|(_, target)| target_result(target))),
+            .map(|(_, target)| target_result(caller, target))),
     }
 }
 
-fn target_result(target: &TargetView) -> TargetResult<'_> {
+fn target_result<'a>(caller: &Caller, target: &'a TargetView) -> TargetResult<'a> {
+    let blocked = control::target_retry_blocked(caller, target);
     let outcome = target.outcome.as_deref();
     let ran = outcome.and_then(|outcome| outcome.ran.as_ref());
     let (exit_code, exit_signal) = exit_of(ran);
@@ -378,6 +381,7 @@ fn target_result(target: &TargetView) -> TargetResult<'_> {
         op: target.op.as_str().into(),
         code: code_of(target).0,
         message: message_of(target),
+        reason: control::target_reason(target).map(Into::into),
         warning: outcome
             .and_then(|outcome| outcome.warning.as_deref())
             .map(Cow::Borrowed),
@@ -392,5 +396,6 @@ fn target_result(target: &TargetView) -> TargetResult<'_> {
         instance: outcome
             .and_then(|outcome| outcome.instance.as_deref())
             .map(|seen| InspectionView(Cow::Borrowed(seen))),
+        blocked: retry_blocked(blocked),
     }
 }

@@ -1,10 +1,10 @@
 //! The topology of a business as a document: shown, put in place, removed.
 
 use api::schemas::{BusinessSchema, DifferenceSchema};
-use api::{ChangeCounts, Difference};
+use api::{ChangeCounts, ChangeView, Difference};
 use axum::extract::State;
 use axum::response::Response;
-use control::Apply;
+use control::{Apply, ChangeLine};
 use model::Invalid;
 use model::topology::document::BusinessDocument;
 use model::topology::{BusinessId, Origin};
@@ -94,8 +94,18 @@ pub(super) fn to_api(difference: control::Difference) -> Difference {
         processes: counts(difference.processes),
         instances: counts(difference.instances),
         vanished: difference.vanished,
-        lines: difference.lines,
+        lines: difference.lines.iter().map(ToString::to_string).collect(),
+        changes: difference.lines.iter().map(change).collect(),
         more_lines: difference.more_lines,
         troubles: left_out(difference.troubles),
+    }
+}
+
+fn change(line: &ChangeLine) -> ChangeView {
+    let reason = line.change.reason();
+    ChangeView {
+        mark: line.mark.to_string(),
+        code: reason.code,
+        params: reason.params,
     }
 }

@@ -69,7 +69,7 @@ pub(crate) struct ViewFilterParams {
 }
 
 /// Counts processes of a business by the values of some dimensions, for any filter.
-#[utoipa::path(get, path = "/api/v1/processes/view/facets", operation_id = "count_view", tag = "view", params(
+#[utoipa::path(get, path = "/api/v1/processes/view-facets", operation_id = "count_view", tag = "view", params(
     ("by" = String, Query, description = "Some of env, set, module, service, name, status, state (a process counts for each state \
         that an instance is in), managed, connected and cloud. Each is not narrowed by its own part of the filter; an expression \
         narrows all"),
@@ -251,6 +251,10 @@ fn process<'a>(caller: &Caller, row: &ViewRow<'a>) -> ViewProcess<'a> {
         Some((action.as_str().into(), reason.as_str().into()))
     });
     let blocked = blocked.collect();
+    let reason = instances.iter().find_map(|one| {
+        let reason = control::row_reason(&one.row)?;
+        Some(reason.with("process", one.row.name()))
+    });
     let named = |id, name: &'a str| NamedId {
         id,
         name: name.into(),
@@ -282,6 +286,7 @@ fn process<'a>(caller: &Caller, row: &ViewRow<'a>) -> ViewProcess<'a> {
             })
             .collect(),
         instances: instances.into_iter().map(instance).collect(),
+        reason: reason.map(Into::into),
         blocked,
     }
 }
@@ -300,6 +305,7 @@ fn instance(instance: Instance<'_>) -> InstanceView<'_> {
         managed: row.managed(),
         pid: pid(row.pid()),
         message: row.message(),
+        reason: control::row_reason(&row).map(Into::into),
         connected: row.host().link.is_up(),
         started_at: row.started_at(),
         reported_at: row.reported_at(),

@@ -26,14 +26,13 @@ pub(crate) async fn why(
 ) -> Result<Response, ApiError> {
     let process = full_name(&segments)?;
     let why = http.control.why(&caller, &process, host(&params)?).await?;
-    let params = why.reason.params.into_iter();
     Ok(ok(&WhyView {
         process: process.to_string(),
         host: why.host.into(),
         state: why.state.as_str().into(),
         since: why.since,
-        code: why.reason.code.into(),
-        params: params.map(|(key, value)| (key.into(), value)).collect(),
+        code: why.reason.code,
+        params: why.reason.params,
         text: why.text.into(),
         last_exit: why.last_exit.map(Into::into),
         tried: why.tried,

@@ -168,7 +168,7 @@ async fn the_view_is_counted_and_a_business_has_a_tree() {
     let business = Business::new().await;
     let rig = &business.rig;
     let facets = |query: &'static str| async move {
-        let path = format!("/processes/view/facets?business=2&{query}");
+        let path = format!("/processes/view-facets?business=2&{query}");
         get(rig, &path).await
     };
     let all = facets("by=status,set,module,name,managed,env,cloud,service,state,connected").await;
@@ -247,6 +247,16 @@ async fn the_view_is_searched_by_names_and_ordered_by_state() {
     }
     assert_eq!(row["blocked"]["start"], "already_running", "{row}");
     assert_eq!(row["blocked"].get("restart"), None);
+    assert_eq!(row["blocked"]["release"], "no_template");
+    assert_eq!(
+        (&row["reason"], &instance["reason"]),
+        (&Value::Null, &Value::Null)
+    );
+    let away = get(rig, "/processes/view?business=2&id=49").await;
+    let row = &away["processes"][0];
+    let instance = &row["instances"][0];
+    assert_eq!(instance["reason"]["code"], "no_agent", "{row}");
+    assert_eq!(row["reason"]["params"]["process"], instance["process"]);
 }
 
 #[tokio::test]

@@ -41,6 +41,8 @@ async fn a_user_without_a_role_changes_the_password_and_ends_logins() {
     let logins = list["logins"].as_array().unwrap();
     assert_eq!(logins.len(), 2);
     assert!(!list.to_string().contains(&first), "no token is shown");
+    assert_eq!(logins[0]["from"], "127.0.0.1", "{list}");
+    assert_eq!(logins[0]["user_agent"], "");
     let other = logins
         .iter()
         .find(|login| login["current"] == false)

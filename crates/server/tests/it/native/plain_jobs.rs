@@ -103,6 +103,16 @@ async fn a_job_over_processes_is_planned_begun_paused_and_shown() {
         (&shown["status"], &shown["paused_by"], &shown["batch"]),
         (&json!("failed"), &json!(""), &Value::Null)
     );
+    let (failed, done) = (&shown["tasks"][0], &shown["tasks"][1]);
+    assert_eq!(
+        failed["cause"],
+        json!({"code": "check_failed", "params": {}})
+    );
+    assert_eq!(
+        (&failed["blocked"], &done["cause"]),
+        (&json!({}), &Value::Null)
+    );
+    assert_eq!(done["blocked"], json!({"retry": "not_failed"}));
     // Failures, by the text of their group.
     let failures = get(&rig, &format!("{job}/failures")).await;
     assert_eq!(

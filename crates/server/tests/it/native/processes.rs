@@ -602,3 +602,22 @@ async fn names_are_listed_by_their_beginning() {
     let (_, found) = rig.native("GET", "/names?prefix=wo", Value::Null).await;
     assert_eq!(found, json!({"names": [], "namespaces": []}));
 }
+
+#[tokio::test]
+async fn a_process_may_have_the_name_of_a_list() {
+    let rig = Rig::new().await;
+    for name in ["view/facets", "view/view-facets", "facets/view"] {
+        let path = format!("/processes/{name}");
+        let body = json!({"hosts": ["10.0.0.1"], "spec": spec()});
+        let (status, answer) = rig.native("POST", &path, body).await;
+        assert_eq!(status, 200, "{answer}");
+        let (status, answer) = rig.native("GET", &path, Value::Null).await;
+        assert_eq!(
+            (status, answer["process"].as_str()),
+            (200, Some(name)),
+            "{answer}"
+        );
+        let gone = json!({"hosts": ["10.0.0.1"]});
+        assert_eq!(rig.native("DELETE", &path, gone).await.0, 200);
+    }
+}

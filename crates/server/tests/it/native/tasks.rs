@@ -212,6 +212,21 @@ async fn partly_failed(rig: &Rig) -> (String, testkit::FakeAgent) {
 async fn results_are_filtered_grouped_and_copied() {
     let rig = Rig::new().await;
     let (id, _agent) = partly_failed(&rig).await;
+    let (_, task) = rig
+        .native("GET", &format!("/tasks/{id}"), Value::Null)
+        .await;
+    let of = |host: &str| {
+        let results = task["results"].as_array().unwrap();
+        results
+            .iter()
+            .find(|result| result["host"] == host)
+            .unwrap()
+    };
+    assert_eq!(of("0:10.0.0.1")["reason"], Value::Null);
+    assert_eq!(of("0:10.0.0.1")["blocked"], json!({"retry": "not_failed"}));
+    assert_eq!(of("0:10.0.0.2")["reason"]["code"], "check_failed");
+    assert_eq!(of("0:10.0.0.2")["blocked"], json!({}));
+    assert_eq!(of("0:10.0.0.3")["reason"]["code"], "agent_away");
     for (query, count) in [
         ("status=ok", 1),
         ("status=failed", 2),

@@ -95,6 +95,49 @@ async fn a_template_from_its_draft_to_a_generated_file() {
         "/etc/nginx/nginx.conf"
     );
     assert_eq!(list["files"][0]["released"], json!(null));
+    let of_template = format!("{path}/files");
+    for (query, count) in [
+        ("", 3),
+        ("?state=generated", 2),
+        ("?state=released", 0),
+        ("?drift=true", 0),
+        ("?drift=false", 0),
+        ("?state=none", 1),
+        ("?q=NGINX.conf+10.0.0.2", 2),
+        ("?q=nothing", 0),
+    ] {
+        let (status, list) = rig
+            .native("GET", &format!("{of_template}{query}"), Value::Null)
+            .await;
+        assert_eq!(
+            (status, &list["count"]),
+            (200, &json!(count)),
+            "{query}: {list}"
+        );
+    }
+    let page = format!("{of_template}?start=1&limit=1");
+    let (_, page) = rig.native("GET", &page, Value::Null).await;
+    let file = &page["files"][0];
+    assert_eq!(
+        (&page["count"], &page["active"]),
+        (&json!(3), &version["id"])
+    );
+    assert_eq!(
+        (&file["process"], &file["local_inst_id"]),
+        (&json!(47), &json!(2))
+    );
+    assert_eq!(
+        (&file["host"], &file["state"]),
+        (&json!("0:10.0.0.2"), &json!("generated"))
+    );
+    assert_eq!(
+        (&file["drift"], &file["drift_reason"]["code"]),
+        (&json!(null), &json!("not_released"))
+    );
+    for (query, status) in [("?state=odd", 400), ("?drift=odd", 400)] {
+        let path = format!("{of_template}{query}");
+        assert_eq!(rig.native("GET", &path, Value::Null).await.0, status);
+    }
     let one = format!("{files}/1/{}", template["id"]);
     let (status, file) = rig.native("GET", &one, Value::Null).await;
     assert_eq!(
@@ -219,11 +262,83 @@ async fn an_author_sees_the_variables_of_an_instance_and_the_line_of_an_error() 
             "{path}"
         );
     }
-    for (text, line) in [("one\ntwo ${nothing}\n", 2), ("% if x:\n", 1)] {
+    for (text, place, code, name, value) in [
+        (
+            "one\ntwo ${nothing}\n",
+            (2, 7),
+            "template_undefined",
+            "name",
+            "nothing",
+        ),
+        (
+            "% if x:\n",
+            (1, 3),
+            "template_unclosed",
+            "missing",
+            "\"% endif\"",
+        ),
+        (
+            "a ${[].pop()}",
+            (1, 11),
+            "template_failed",
+            "detail",
+            "pop() from an empty list",
+        ),
+    ] {
         let preview = json!({"text": text, "process": 47});
         let (status, answer) = rig.native("POST", "/businesses/2/preview", preview).await;
         let error = &answer["error"];
         assert_eq!((status, &error["field"]), (400, &json!("template")));
-        assert_eq!(error["line"], json!(line), "{error}");
+        assert_eq!(
+            (&error["line"], &error["column"]),
+            (&json!(place.0), &json!(place.1)),
+            "{error}"
+        );
+        assert_eq!(error["reason"]["code"], code, "{error}");
+        assert_eq!(error["reason"]["params"][name], value, "{error}");
     }
+}
+
+#[tokio::test]
+async fn a_version_that_is_refused_says_where_it_is_wrong() {
+    let business = Business::new().await;
+    let rig = &business.rig;
+    let body = json!({"template_name": "t", "file_name": "t.conf", "abs_path": "/etc"});
+    let (status, template) = rig.native("POST", "/businesses/2/templates", body).await;
+    assert_eq!(status, 201, "{template}");
+    let path = format!("/businesses/2/templates/{}", template["id"]);
+    let draft = json!({"content": "a\n ${1 +}"});
+    let (status, answer) = rig.native("PUT", &format!("{path}/draft"), draft).await;
+    let error = &answer["error"];
+    assert_eq!((status, &error["field"]), (400, &json!("content")));
+    assert_eq!(
+        (&error["line"], &error["column"]),
+        (&json!(2), &json!(7)),
+        "{error}"
+    );
+    assert_eq!(error["reason"]["code"], "template_unexpected");
+    assert_eq!(
+        error["message"],
+        "content: t line 2: expected a value, found the end"
+    );
+
+    let draft = json!({"content": "a\n ${nothing}"});
+    let (_, version) = rig.native("PUT", &format!("{path}/draft"), draft).await;
+    let bindings = json!({"processes": [47]});
+    let (status, answer) = rig
+        .native("PUT", &format!("{path}/bindings"), bindings)
+        .await;
+    assert_eq!(status, 200, "{answer}");
+    let activate = format!("{path}/versions/{}/activate", version["id"]);
+    let (status, answer) = rig.native("POST", &activate, Value::Null).await;
+    let error = &answer["error"];
+    assert_eq!((status, &error["field"]), (400, &json!("version")));
+    assert_eq!(
+        (&error["line"], &error["column"]),
+        (&json!(2), &json!(4)),
+        "{error}"
+    );
+    assert_eq!(error["reason"]["code"], "not_rendered");
+    let instances = error["reason"]["params"]["instances"].as_str().unwrap();
+    assert!(instances.starts_with("instance 1 of "), "{error}");
 }

@@ -16,6 +16,11 @@ async fn importing_a_shown_document_changes_nothing() {
         (&dry["processes"]["new"], &dry["instances"]["new"]),
         (&json!(5), &json!(6))
     );
+    let lines = dry["lines"].as_array().unwrap();
+    assert_eq!(dry["changes"].as_array().unwrap().len(), lines.len());
+    assert_eq!(lines[0], "+ set 管控平台");
+    let set = json!({"mark": "+", "code": "set", "params": {"name": "管控平台"}});
+    assert_eq!(dry["changes"][0], set);
     let (status, answer) = rig
         .native("GET", "/businesses/2/topology", Value::Null)
         .await;
@@ -176,4 +181,22 @@ async fn an_app_sees_only_its_businesses() {
         let (status, answer) = ask(method, path, body).await;
         assert_eq!(status, 403, "{method} {path}: {answer}");
     }
+}
+
+#[tokio::test]
+async fn rows_that_are_left_out_have_a_code() {
+    let rig = Rig::new().await;
+    let mut twice = document();
+    let first = twice["sets"][0].clone();
+    twice["sets"].as_array_mut().unwrap().push(first);
+    let path = "/businesses/2/topology";
+    assert_eq!(rig.native("PUT", path, twice).await.0, 200);
+    let (_, shown) = rig.native("GET", "/businesses", Value::Null).await;
+    let trouble = &shown["businesses"][0]["troubles"][0];
+    assert_eq!(trouble["reason"], "set 管控平台 is there twice");
+    assert_eq!(trouble["code"], "twice");
+    assert_eq!(
+        trouble["params"],
+        json!({"what": "set", "name": "管控平台"})
+    );
 }

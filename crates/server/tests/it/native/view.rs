@@ -185,6 +185,15 @@ async fn an_expression_is_explained_by_part() {
         ]
     );
     assert_eq!(answer["parts"][4]["text"], "[0:1]");
+    let text = |text: &str| json!({"code": "text", "params": {"text": text}, "items": []});
+    assert_eq!(
+        answer["parts"][3]["meaning"],
+        json!({"code": "one_of", "params": {}, "items": [text("nginx"), text("redis")]})
+    );
+    assert_eq!(
+        answer["parts"][4]["meaning"],
+        json!({"code": "first", "params": {"count": "1"}, "items": []})
+    );
     assert_eq!(answer["count"], 1);
     assert_eq!(
         answer["matches"],
@@ -199,23 +208,29 @@ async fn an_expression_is_explained_by_part() {
         (&answer["count"], &answer["matches"][0]["id"]),
         (&json!(1), &json!(50))
     );
-    for (body, field, character) in [
-        (json!({"expression": "*"}), "business", json!(null)),
-        (json!({"business": 2}), "expression", json!(null)),
+    let none = json!(null);
+    let unclosed = json!({"code": "unclosed_bracket", "params": {}});
+    let reversed = json!({"code": "reversed_range", "params": {"from": "3", "to": "1"}});
+    for (body, field, character, reason) in [
+        (json!({"expression": "*"}), "business", json!(null), &none),
+        (json!({"business": 2}), "expression", json!(null), &none),
         (
             json!({"business": 2, "expression": 5}),
             "expression",
             json!(null),
+            &none,
         ),
         (
             json!({"business": 2, "expression": "a.[b"}),
             "expression",
             json!(3),
+            &unclosed,
         ),
         (
             json!({"business": 2, "expression": {"module": "x[3-1]"}}),
             "expression.module",
             json!(3),
+            &reversed,
         ),
     ] {
         let (status, answer) = business
@@ -228,5 +243,6 @@ async fn an_expression_is_explained_by_part() {
             (400, &json!(field), &character),
             "{body}: {answer}"
         );
+        assert_eq!(&error["reason"], reason, "{body}: {answer}");
     }
 }

@@ -29,6 +29,7 @@ pub fn business(n: u32) -> BusinessRow {
         refreshed_at: moment(n),
         variables: attributes(n),
         troubles: Vec::from_iter((0..n % 3).map(|row| SourceFault {
+            cause: None,
             row: SourceRow(format!("sets[{row}]")),
             reason: "it has no name".into(),
         })),

@@ -4,12 +4,14 @@ use std::borrow::Cow;
 
 use api::{BatchView, JobCountsView, JobDetail, JobTaskView, JobView};
 use control::Batch;
+use model::access::Caller;
 use model::job::{JobArea, JobRow, JobStatus, JobTaskRow};
 use model::{Host, Namespace};
 use store::JobCounts;
 
 use crate::http::native::plain::plain;
 use crate::http::native::response::fit;
+use crate::http::native::results::retry_blocked;
 
 use super::TaskFilter;
 
@@ -54,6 +56,7 @@ pub(super) fn job(job: JobRow, of: JobCounts, batch: Option<Batch>) -> JobView {
 }
 
 pub(super) fn detail(
+    caller: &Caller,
     view: control::JobView,
     filter: &TaskFilter,
     start: u64,
@@ -72,11 +75,15 @@ pub(super) fn detail(
     let skipped = usize::try_from(start).unwrap_or(usize::MAX);
     let count = view.tasks.iter().filter(|task| matches(task)).count();
     let tasks = view.tasks.into_iter().filter(matches);
+    let area = view.job.area.clone();
     JobDetail {
         job: job(view.job, counts, batch),
         count,
         start,
-        tasks: fit(tasks.skip(skipped).take(limit).map(task)),
+        tasks: fit(tasks
+            .skip(skipped)
+            .take(limit)
+            .map(|row| task(caller, &area, row))),
     }
 }
 
@@ -95,7 +102,9 @@ pub(super) fn reason(task: &JobTaskRow) -> Cow<'_, str> {
     plain(&task.reason)
 }
 
-fn task(task: JobTaskRow) -> JobTaskView {
+fn task(caller: &Caller, area: &JobArea, task: JobTaskRow) -> JobTaskView {
+    let blocked = control::job_task_retry_blocked(caller, area, &task);
+    let cause = control::job_task_reason(&task);
     let (host, reason) = (host(&task), reason(&task).into_owned());
     let label = task.label;
     let instance = task.target.instance();
@@ -115,10 +124,12 @@ fn task(task: JobTaskRow) -> JobTaskView {
         status: task.status.as_str().into(),
         code: task.code.0,
         reason,
+        cause: cause.map(Into::into),
         solutions: solutions.iter().map(|text| (*text).into()).collect(),
         command: task.command,
         output: task.output,
         started_at: task.started_at,
         ended_at: task.ended_at,
+        blocked: retry_blocked(blocked),
     }
 }

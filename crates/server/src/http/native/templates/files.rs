@@ -1,10 +1,11 @@
-//! Config files: what was generated and released for the instances of a process.
+//! Config files: what was generated and released, of a process or of a template.
 
 use std::sync::Arc;
 
-use api::{ConfigFileList, ConfigFileShown, FileShown};
+use api::{ConfigFileList, ConfigFileShown, FileShown, TemplateFileList, TemplateFileRow};
 use axum::extract::State;
 use axum::response::Response;
+use control::{Drift, FileFilter, FileStage, TemplateFile};
 use model::Invalid;
 use model::access::Permission;
 use model::config_template::{ConfigFileRow, FileState, TemplateId};
@@ -14,7 +15,7 @@ use super::super::ApiError;
 use super::super::caller::Authenticated;
 use super::super::refusals::Refusals;
 use super::super::request::{PathParams, QueryParams};
-use super::super::response::ok;
+use super::super::response::{fit, ok};
 use crate::http::HttpState;
 
 fn shown(state: &FileState, content: Option<Arc<str>>) -> FileShown {
@@ -56,6 +57,73 @@ pub(crate) async fn list(
     Ok(ok(&ConfigFileList {
         files: files.iter().map(|file| row(file)).collect(),
     }))
+}
+
+/// Lists the files of a config template, by process and instance, and whether what is on the host differs from what was
+/// released.
+#[utoipa::path(get, path = "/api/v1/businesses/{id}/templates/{template}/files", operation_id = "list_template_files",
+    tag = "templates", params(
+    ("id" = u32, Path), ("template" = u32, Path),
+    ("drift" = Option<bool>, Query, description = "Only files that differ on their host, or only those that do not; files of which that is not known are in neither"),
+    ("state" = Option<String>, Query, description = "Only files in this state: none, generated, changed or released"),
+    ("q" = Option<String>, Query, description = "Words; each must be part of the path, the expression or the host"),
+    ("start" = Option<u64>, Query), ("limit" = Option<u32>, Query, description = "At most 1000; 100 if not given"),
+), responses((status = 200, description = "Files", body = TemplateFileList), Refusals))]
+pub(crate) async fn of_template(
+    State(http): State<HttpState>,
+    Authenticated(caller): Authenticated,
+    PathParams((id, template)): PathParams<(u32, u32)>,
+    params: QueryParams,
+) -> Result<Response, ApiError> {
+    let words = params.text("q").unwrap_or_default().split_whitespace();
+    let filter = FileFilter {
+        drift: params.flag("drift")?,
+        state: params.text("state").map(parse_stage).transpose()?,
+        words: words.map(str::to_lowercase).collect(),
+    };
+    let (start, limit) = params.page()?;
+    let page = (usize::try_from(start).unwrap_or(usize::MAX), limit);
+    let (business, template) = (BusinessId(id), TemplateId(template));
+    let templates = http.control.templates();
+    let found = templates.files(&caller, business, template, &filter, page)?;
+    Ok(ok(&TemplateFileList {
+        count: found.count,
+        start,
+        active: found.active.map(|version| version.0),
+        files: fit(found.files.into_iter().map(template_file)),
+    }))
+}
+
+fn parse_stage(text: &str) -> Result<FileStage, Invalid> {
+    let mut all = FileStage::ALL.into_iter();
+    all.find(|stage| stage.as_str() == text).ok_or_else(|| {
+        let rule = format!("must be none, generated, changed or released, not {text:?}");
+        Invalid::new("state", rule)
+    })
+}
+
+fn template_file(file: TemplateFile) -> TemplateFileRow {
+    let state = |state: Option<&FileState>| state.map(|state| shown(state, None));
+    let row = file.row.as_deref();
+    let drift = file.drift.differs();
+    let (drift_text, drift_reason) = match file.drift {
+        Drift::None => (String::new(), None),
+        Drift::Unknown(reason) => (String::new(), Some(reason)),
+        Drift::Differs { text, reason } => (text, Some(reason)),
+    };
+    TemplateFileRow {
+        process: file.process.0,
+        local_inst_id: file.local_inst_id,
+        expression: file.expression,
+        host: file.host.to_string(),
+        connected: file.is_connected,
+        state: file.state.as_str().into(),
+        generated: state(row.and_then(|row| row.generated.as_ref())),
+        released: state(row.and_then(|row| row.released.as_ref())),
+        drift,
+        drift_text,
+        drift_reason: drift_reason.map(Into::into),
+    }
 }
 
 /// Shows a config file with its text.

@@ -231,6 +231,7 @@ mod tests {
             area: JobArea::Business(BusinessId(2)),
             action: model::job::JobAction::Start,
             status: model::job::JobStatus::Running,
+            paused_by: String::new(),
             counts: Default::default(),
         };
         let topology = ChangeEvent::Topology {

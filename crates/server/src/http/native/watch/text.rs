@@ -91,12 +91,14 @@ pub(super) fn data(change: &ChangeEvent) -> String {
             area,
             action,
             status,
+            paused_by,
             counts,
         } => json(&JobProgress {
             id: id.0,
             business: area.business().map(|business| business.0),
             action: action.as_str().into(),
             status: status.as_str().into(),
+            paused_by: paused_by.clone(),
             counts: job_counts(*counts),
         }),
         ChangeEvent::Agent { host, up, at } => json(&AgentChange {
