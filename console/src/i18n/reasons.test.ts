@@ -32,12 +32,13 @@ test('every code of the server has a Chinese sentence', () => {
   const made = /(?:Reason::new\(|coded\()"(\w+)"/g;
   const expression = codesIn('model/src/expression/error.rs', made);
   const faults = codesIn('control/src/topology/fault.rs', made);
+  const held = codesIn('control/src/sessions/held.rs', /differs\(\s*"(\w+)"/g);
   const template = ['error.rs', 'include.rs', 'mako/parse.rs', 'mako/segment.rs', 'python/parser.rs', 'run/index.rs']
     .flatMap(file => codesIn(`template/src/${file}`, made))
     .concat(codesIn('template/src/error.rs', /=> "(\w+)",/g))
     .map(code => `template_${code}`);
-  assert.ok(expression.length > 10 && faults.length > 3 && template.length > 12);
-  for (const code of [...expression, ...faults, ...template])
+  assert.ok(expression.length > 10 && faults.length > 3 && held.length > 8 && template.length > 12);
+  for (const code of [...expression, ...faults, ...held, ...template])
     assert.match(sentence({ code, params: {} }, 'text'), chinese, code);
 });
 

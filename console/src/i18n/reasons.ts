@@ -38,6 +38,8 @@ const FOUND: Record<string, string> = {
 };
 const found = (text: string | undefined) => FOUND[text ?? ''] ?? plain(text);
 
+const FLAGS: Record<string, string> = { running: '运行', stopped: '停止', unregistered: '从未操作' };
+
 const ZH = {
   // Expressions that are refused.
   unclosed_bracket: () => '括号没有闭合：请在内容之后写 ]，字符本身请写 \\[',
@@ -98,6 +100,17 @@ const ZH = {
   unreadable: p => `Agent 无法读取：${p.detail}`,
   not_released: () => '尚未下发',
   not_watched: () => 'Agent 不监视该文件',
+
+  // What an agent holds, beside what is wanted.
+  not_held: () => '已注册，但 Agent 没有持有',
+  held_unregistered: () => 'Agent 持有，但没有注册',
+  held_earlier: () => 'Agent 持有的是之前的注册',
+  held_other_spec: () => 'Agent 持有的规格或标签不同',
+  held_flag: p => `期望为${FLAGS[p.wanted ?? ''] ?? p.wanted}，Agent 持有的是${FLAGS[p.held ?? ''] ?? p.held}`,
+  held_unmanaged: () => '应被托管，但 Agent 没有托管',
+  held_managed: () => 'Agent 在托管，但不应托管',
+  held_down: p => `应运行但没有运行：${p.phase}`,
+  held_up: p => `应停止但仍在运行，pid ${p.pid}`,
 
   // Templates that are refused.
   template_syntax: detail('语法错误'),

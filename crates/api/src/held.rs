@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use model::UnixMillis;
 
+use crate::ReasonView;
+
 responses! {
     /// One host as its agent says it is.
     pub struct HeldAnswer {
@@ -22,6 +24,8 @@ responses! {
         pub held: Option<HeldProcessView>,
         /// Each difference in words; none when all is as wanted.
         pub differs: Vec<String>,
+        /// The same differences as codes, in the same order.
+        pub reasons: Vec<ReasonView<'static>>,
     }
 
     /// What the server wants of it.

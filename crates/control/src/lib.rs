@@ -61,8 +61,8 @@ pub use registry::{
 };
 pub use replicas::{ReplicaView, Replicas};
 pub use sessions::{
-    AnswerStream, Comparison, DesiredState, FileOnHost, HeldView, LogsOf, Refused, Session,
-    Sessions,
+    AnswerStream, Comparison, DesiredState, FileOnHost, HeldDifference, HeldView, LogsOf, Refused,
+    Session, Sessions,
 };
 pub use templates::{
     Drift, FileFilter, FileStage, NewTemplate, PreviewOf, TemplateFile, TemplateFiles,

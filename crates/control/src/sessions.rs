@@ -12,7 +12,7 @@ mod question;
 mod report;
 
 pub use config_files::FileOnHost;
-pub use held::{Comparison, DesiredState, HeldView};
+pub use held::{Comparison, DesiredState, HeldDifference, HeldView};
 pub use logs::LogsOf;
 pub(crate) use moving::run as move_agents;
 pub(crate) use outbox::{Outbox, Outboxes};

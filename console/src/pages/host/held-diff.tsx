@@ -6,6 +6,7 @@ import { useData } from '../../api/use-data';
 import { Icon } from '../../components/icon';
 import { Empty, Loaded } from '../../components/states';
 import { count } from '../../i18n/format';
+import { sentence } from '../../i18n/reasons';
 import { segment } from '../../url/codec';
 import { paths } from '../../url/paths';
 import { t } from './strings';
@@ -59,7 +60,7 @@ export function HeldDiff({ host, connected }: { host: string; connected: boolean
                       <td>
                         {one.held ? `${one.held.flag} · ${one.held.phase}` : <span class="muted">{words.notHeld}</span>}
                       </td>
-                      <td>{one.differs.join('; ')}</td>
+                      <td>{one.differs.map((text, at) => sentence(one.reasons[at], text)).join('; ')}</td>
                     </tr>
                   ))}
                 </tbody>

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use model::access::{AccessArea, Caller, Permission};
 use model::held::{ForeignProcess, HeldProcess, HeldReport};
 use model::spec::AutoType;
-use model::{Flag, FullName, Host, UnixMillis};
+use model::{Flag, FullName, Host, Reason, UnixMillis};
 use wire::ask::Question;
 
 use super::Sessions;
@@ -26,8 +26,14 @@ pub struct Comparison {
     pub wanted: Option<DesiredState>,
     /// None when the agent does not hold it.
     pub held: Option<HeldProcess>,
-    /// Each difference, as a sentence.
-    pub differs: Vec<String>,
+    pub differs: Vec<HeldDifference>,
+}
+
+/// One difference: as a code, and as a sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeldDifference {
+    pub reason: Reason,
+    pub text: String,
 }
 
 /// The registration of a process.
@@ -104,43 +110,71 @@ impl Sessions {
     }
 }
 
-fn differences(wanted: Option<&DesiredState>, held: Option<&HeldProcess>) -> Vec<String> {
+fn differences(wanted: Option<&DesiredState>, held: Option<&HeldProcess>) -> Vec<HeldDifference> {
     let (wanted, held) = match (wanted, held) {
         (Some(wanted), Some(held)) => (wanted, held),
-        (Some(_), None) => return vec!["registered, but not held by the agent".to_owned()],
-        (None, Some(_)) => return vec!["held by the agent, but not registered".to_owned()],
+        (Some(_), None) => {
+            let text = "registered, but not held by the agent";
+            return vec![differs("not_held", text)];
+        }
+        (None, Some(_)) => {
+            let text = "held by the agent, but not registered";
+            return vec![differs("held_unregistered", text)];
+        }
         (None, None) => return Vec::new(),
     };
-    let mut differs = Vec::new();
+    let mut found = Vec::new();
     if wanted.incarnation != held.incarnation {
-        differs.push("the agent holds an earlier registration".to_owned());
+        let text = "the agent holds an earlier registration";
+        found.push(differs("held_earlier", text));
     }
     if wanted.definition_hash != held.definition_hash {
-        differs.push("the agent holds another spec or other labels".to_owned());
+        let text = "the agent holds another spec or other labels";
+        found.push(differs("held_other_spec", text));
     }
     // Flags are recorded when the operation has ended.
     if !held.operations.is_empty() {
-        return differs;
+        return found;
     }
     if wanted.flag != held.flag {
         let (here, there) = (flag_text(wanted.flag), flag_text(held.flag));
-        differs.push(format!("wanted {here}, but the agent holds it as {there}"));
+        let text = format!("wanted {here}, but the agent holds it as {there}");
+        let mut flags = differs("held_flag", text);
+        flags.reason = flags.reason.with("wanted", wanted.flag.as_str());
+        flags.reason = flags.reason.with("held", held.flag.as_str());
+        found.push(flags);
     }
     match (wanted.managed, held.managed) {
-        (true, false) => differs.push("managed, but not by the agent".to_owned()),
-        (false, true) => differs.push("managed by the agent, but not meant to be".to_owned()),
+        (true, false) => found.push(differs("held_unmanaged", "managed, but not by the agent")),
+        (false, true) => found.push(differs(
+            "held_managed",
+            "managed by the agent, but not meant to be",
+        )),
         (true, true) | (false, false) => {}
     }
     match (wanted.flag, held.run) {
         (Flag::Running, None) if wanted.managed && wanted.is_resident => {
-            differs.push(format!("should run and does not: {}", held.phase));
+            let text = format!("should run and does not: {}", held.phase);
+            let mut down = differs("held_down", text);
+            down.reason = down.reason.with("phase", &held.phase);
+            found.push(down);
         }
         (Flag::Stopped, Some(run)) => {
-            differs.push(format!("should be stopped and runs as pid {}", run.pid));
+            let text = format!("should be stopped and runs as pid {}", run.pid);
+            let mut up = differs("held_up", text);
+            up.reason = up.reason.with("pid", run.pid);
+            found.push(up);
         }
         (Flag::Running | Flag::Stopped | Flag::Unregistered, _) => {}
     }
-    differs
+    found
+}
+
+fn differs(code: &'static str, text: impl Into<String>) -> HeldDifference {
+    HeldDifference {
+        reason: Reason::new(code),
+        text: text.into(),
+    }
 }
 
 fn flag_text(flag: Flag) -> &'static str {
@@ -186,7 +220,9 @@ mod tests {
     }
 
     fn differ(wanted: DesiredState, held: HeldProcess) -> String {
-        differences(Some(&wanted), Some(&held)).join("; ")
+        let found = differences(Some(&wanted), Some(&held));
+        let texts: Vec<String> = found.into_iter().map(|one| one.text).collect();
+        texts.join("; ")
     }
 
     #[test]
@@ -205,8 +241,14 @@ mod tests {
 
     #[test]
     fn each_difference_is_a_sentence() {
-        assert!(differences(Some(&wanted()), None)[0].contains("not held"));
-        assert!(differences(None, Some(&held()))[0].contains("not registered"));
+        let lost = &differences(Some(&wanted()), None)[0];
+        assert!(lost.text.contains("not held"), "{lost:?}");
+        assert_eq!(lost.reason.code, "not_held");
+        assert!(
+            differences(None, Some(&held()))[0]
+                .text
+                .contains("not registered")
+        );
         let other = HeldProcess {
             incarnation: 2,
             definition_hash: 8,

@@ -286,7 +286,10 @@ async fn held_specs_are_compared_with_registrations() {
     let shown: Vec<(String, Vec<String>)> = view
         .processes
         .iter()
-        .map(|process| (process.process.to_string(), process.differs.clone()))
+        .map(|process| {
+            let differs = process.differs.iter().map(|one| one.text.clone());
+            (process.process.to_string(), differs.collect())
+        })
         .collect();
     let words = |text: &str| vec![text.to_owned()];
     assert_eq!(

@@ -34,6 +34,8 @@ pub(crate) async fn held(
 
 fn compared(compared: Comparison) -> ComparedProcess {
     let wanted = compared.wanted;
+    let differences = compared.differs.into_iter();
+    let (differs, reasons) = differences.map(|one| (one.text, one.reason.into())).unzip();
     ComparedProcess {
         process: compared.process.to_string(),
         wanted: WantedView {
@@ -45,7 +47,8 @@ fn compared(compared: Comparison) -> ComparedProcess {
             registered_at: wanted.map(|wanted| wanted.registered_at),
         },
         held: compared.held.map(held_process),
-        differs: compared.differs,
+        differs,
+        reasons,
     }
 }
 
