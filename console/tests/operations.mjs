@@ -3,9 +3,11 @@ import assert from 'node:assert/strict';
 import {
   api,
   connectedHosts,
+  ended,
   expectMessage,
   flow,
   go,
+  LOOP,
   logIn,
   openPage,
   specOf,
@@ -66,4 +68,18 @@ await flow(async browser => {
       assert.match((await page.textContent('.drawer')) ?? '', /no such table/);
     });
   });
+
+  await withProcess(page, 'console/runs', hosts, specOf('runs', LOOP), {}, () =>
+    step('a start of what runs is no failure', async () => {
+      await ended(page, 'POST', '/processes/console/runs/operate', { op: 'start', all: true });
+      const again = await ended(page, 'POST', '/processes/console/runs/operate', { op: 'start', all: true });
+      await go(page, '/ui/ops?kind=task');
+      await page.locator('.table-row', { hasText: 'console/runs' }).nth(1).waitFor();
+      assert.equal(await page.locator('.table-row', { hasText: 'console/runs' }).locator('.tone-bad').count(), 0);
+      await go(page, `/ui/ops/task/${again}`);
+      await page.waitForSelector('.table-row .state:has-text("already so")');
+      assert.equal(await page.textContent('.operation-counts'), '1 done');
+      assert.equal(await page.locator('.failures').count(), 0);
+    }),
+  );
 });

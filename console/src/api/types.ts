@@ -53,6 +53,8 @@ export interface OperateOptions {
   batch_size?: number | string;
   pause_secs?: number;
   max_failures?: number;
+  /** Targets that end with these are ignored. */
+  ignore_error_codes?: number[];
 }
 
 export interface OperateQuery {

@@ -186,6 +186,7 @@ export interface JobOptions {
   batch_size?: number | null;
   pause_secs?: number;
   max_failures?: number;
+  ignore_error_codes?: number[];
   config_template_ids?: number[];
   after_release?: string | null;
 }

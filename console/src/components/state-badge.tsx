@@ -42,6 +42,7 @@ const PROGRESS_LOOK: Record<string, { tone: Tone; icon: IconName }> = {
   finished: { tone: 'good', icon: 'tick' },
   succeeded: { tone: 'good', icon: 'tick' },
   ok: { tone: 'good', icon: 'tick' },
+  already: { tone: 'good', icon: 'tick' },
   failed: { tone: 'bad', icon: 'cross' },
   ignored: { tone: 'idle', icon: 'ring' },
   cancelled: { tone: 'idle', icon: 'ring' },

@@ -24,13 +24,17 @@ export async function planOperation(op: Operation, target: OperateTarget): Promi
   return byRows(op, target.keys);
 }
 
+/** A start of what runs is no failure. */
+const alreadySo = (op: Operation): { ignore_error_codes?: number[] } =>
+  op === 'start' ? { ignore_error_codes: [828] } : {};
+
 async function byJob(op: Operation, target: OperateTarget & { kind: 'job' }): Promise<Planned> {
   const { plan: planned, run } = await planJob(target.action ?? jobAction(op), target);
   return {
     plan: planned,
     rolls: true,
     silent: planned.commands.length === 0,
-    run: options => run({ ...jobOptions(options, planned.count), ...target.options }),
+    run: options => run({ ...jobOptions(options, planned.count), ...alreadySo(op), ...target.options }),
   };
 }
 
@@ -40,7 +44,12 @@ async function byFilter(op: Operation, filter: ReturnType<typeof crossFilter>, e
   return {
     plan: planned,
     rolls: true,
-    run: options => operate({ ...query, expect_count: planned.count, ...(options ? { options } : {}) }),
+    run: options =>
+      operate({
+        ...query,
+        expect_count: planned.count,
+        ...(options ? { options: { ...options, ...alreadySo(op) } } : {}),
+      }),
   };
 }
 

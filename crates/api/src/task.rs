@@ -30,6 +30,7 @@ responses! {
         pub user: String,
         pub targets: u32,
         pub ended: u32,
+        /// How many are as asked: done, or so before (codes 828 and 829).
         pub ok: u32,
         /// How many have ended and not well.
         pub failed: u32,
@@ -66,6 +67,7 @@ responses! {
     pub struct Counts {
         pub total: usize,
         pub ended: usize,
+        /// How many are as asked: done, or so before (codes 828 and 829).
         pub ok: usize,
         pub failed: usize,
         pub running: usize,

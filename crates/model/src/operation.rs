@@ -162,6 +162,11 @@ impl Code {
     /// The part of the request for this key is invalid.
     pub const INVALID: Self = Self(1_000_400);
 
+    /// Whether the process is as the caller asked: the operation succeeded, or it was so before.
+    pub fn is_as_asked(self) -> bool {
+        matches!(self, Self::OK | Self::ALREADY_RUNNING | Self::NOT_RUNNING)
+    }
+
     /// Every code with its meaning, for the reference in docs.
     pub const MEANINGS: [(Self, &'static str); 12] = [
         (Self::OK, "succeeded"),

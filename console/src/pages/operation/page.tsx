@@ -198,7 +198,7 @@ function Shown({ source, operation, patch, reload }: ShownProps) {
           rowName={row => `${row.process} ${row.host}`}
           onOpen={row => set({ open: row.key }, state.open ? 'replace' : 'push')}
           opened={state.open}
-          isGone={row => state.status !== '' && row.status !== state.status}
+          isGone={row => state.status !== '' && (row.status === 'already' ? 'ok' : row.status) !== state.status}
           empty={<Empty icon="operations" title={words.nothing} />}
         />
         {openRow && <ResultDrawer row={openRow} onClose={() => set({ open: '' })} />}

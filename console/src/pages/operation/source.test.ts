@@ -15,5 +15,7 @@ test('the code of a target says how it is', () => {
   const target = { process: 'a/b', host: '0:10.0.0.1', op: 'start', message: '', code: 115 };
   assert.equal(readTarget(target as never).status, 'running');
   assert.equal(readTarget({ ...target, code: 0 } as never).status, 'ok');
+  assert.equal(readTarget({ ...target, code: 828 } as never).status, 'already');
+  assert.equal(readTarget({ ...target, code: 829 } as never).status, 'already');
   assert.equal(readTarget({ ...target, code: 117 } as never).status, 'failed');
 });

@@ -39,7 +39,7 @@ export interface Operation {
 
 export interface ResultRow {
   key: string;
-  status: 'pending' | 'running' | 'ok' | 'failed' | 'ignored';
+  status: 'pending' | 'running' | 'ok' | 'already' | 'failed' | 'ignored';
   process: string;
   host: string;
   op: string;
@@ -149,8 +149,7 @@ export function taskSource(id: string): Source {
     kind: 'task',
     id,
     ...common('task', path, async (query, signal) => {
-      const asked = { ...query, failed: query.status === 'failed' ? true : null };
-      const task = await get<TaskDetail & { results: Target[] }>(path, asked, signal);
+      const task = await get<TaskDetail & { results: Target[] }>(path, query, signal);
       return { count: task.count, rows: task.results.map(readTarget), operation: readTask(task) };
     }),
     apply(operation, change) {
@@ -186,11 +185,19 @@ function readTask(task: TaskDetail & { results?: Target[] }): Operation {
 }
 
 const GOING_ON = 115;
+/** A start of what runs, a stop of what does not. */
+const ALREADY_SO = [828, 829];
+
+function statusOf(code: number): ResultRow['status'] {
+  if (code === GOING_ON) return 'running';
+  if (code === 0) return 'ok';
+  return ALREADY_SO.includes(code) ? 'already' : 'failed';
+}
 
 export function readTarget(target: Target): ResultRow {
   return {
     key: `${target.process}@${target.host}`,
-    status: target.code === GOING_ON ? 'running' : target.code === 0 ? 'ok' : 'failed',
+    status: statusOf(target.code),
     process: target.process,
     host: target.host,
     op: target.op,

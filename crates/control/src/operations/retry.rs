@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use model::access::{Caller, Permission};
-use model::{AgentId, Code, Host, Namespace, TaskId};
+use model::{AgentId, Host, Namespace, TaskId};
 
 use super::operate::{Line, OperatePlan};
 use super::{Operate, OperateSpec, Operations, TargetView};
@@ -66,7 +66,7 @@ impl Operations {
 
 fn has_failed(target: &TargetView) -> bool {
     let outcome = target.outcome.as_ref();
-    outcome.is_some_and(|outcome| outcome.code != Code::OK)
+    outcome.is_some_and(|outcome| !outcome.code.is_as_asked())
 }
 
 /// The same operation, under the keys that the caller of the first task used.

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use locks::{Mutex, MutexGuard};
 use model::change::{Changes, HostId, TargetRow, TaskRow};
-use model::{Code, FullName, Namespace, Op, OpId, Outcome, TaskId, UnixMillis};
+use model::{FullName, Namespace, Op, OpId, Outcome, TaskId, UnixMillis};
 use tokio::sync::{Notify, watch};
 
 use super::TaskView;
@@ -120,11 +120,11 @@ impl Task {
             let Some(slot) = progress.outcomes.get_mut(op.ordinal as usize) else {
                 continue;
             };
-            let is_ok = outcome.code == Code::OK;
+            let is_ok = outcome.code.is_as_asked();
             let before = slot.replace(Arc::new(outcome));
             let was_ok = before
                 .as_ref()
-                .is_some_and(|outcome| outcome.code == Code::OK);
+                .is_some_and(|outcome| outcome.code.is_as_asked());
             progress.n_ok = progress.n_ok + usize::from(is_ok) - usize::from(was_ok);
             progress.n_ended += usize::from(before.is_none());
         }

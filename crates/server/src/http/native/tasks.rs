@@ -99,7 +99,7 @@ pub(crate) async fn list(
 #[utoipa::path(get, path = "/api/v1/tasks/{id}", operation_id = "show_task", tag = "tasks", params(
     ("id" = String, Path, description = "GSETASK:…"),
     ("wait" = Option<String>, Query, description = "How long to wait for its end, such as 30s; 60s at most"),
-    ("failed" = Option<bool>, Query, description = "Only targets that have ended and not well"),
+    ("failed" = Option<bool>, Query, description = "Only targets that have ended with another code than 0: what failed, and what was so before"),
     ("status" = Option<String>, Query, description = "Only targets in one of these: ok, failed, running; repeated or separated by commas"),
     ("code" = Option<String>, Query, description = "Only targets with one of these codes, repeated or separated by commas"),
     ("reason" = Option<String>, Query, description = "Only failures with a reason like this one, as their groups have it"),
@@ -190,6 +190,7 @@ pub(crate) async fn retry(
     let id = parse_id("id", &id)?;
     let filter = TargetFilter {
         statuses: Some(vec![TargetStatus::Failed]),
+        only_unlike_ok: false,
         results: ResultFilter::of_body(body.codes, body.reason.as_deref(), body.hosts.as_deref())?,
     };
     let operations = http.control.operations();
@@ -224,10 +225,10 @@ impl TargetStatus {
     }
 
     fn of(target: &TargetView) -> Self {
-        match code_of(target) {
-            Code::OK => Self::Ok,
-            _ if target.outcome.is_none() => Self::Running,
-            _ => Self::Failed,
+        match () {
+            () if target.outcome.is_none() => Self::Running,
+            () if has_failed(target) => Self::Failed,
+            () => Self::Ok,
         }
     }
 }
@@ -235,24 +236,22 @@ impl TargetStatus {
 /// Which targets of a task.
 struct TargetFilter {
     statuses: Option<Vec<TargetStatus>>,
+    /// Only what has ended with another code than 0: what failed, and what was so before.
+    only_unlike_ok: bool,
     results: ResultFilter,
 }
 
 impl TargetFilter {
     fn of_query(params: &QueryParams) -> Result<Self, Invalid> {
-        let mut statuses = params.list("status", TargetStatus::parse)?;
-        if params.flag("failed")?.unwrap_or(false) {
-            let statuses = statuses.get_or_insert_with(|| vec![TargetStatus::Failed]);
-            statuses.retain(|status| *status == TargetStatus::Failed);
-        }
         Ok(Self {
-            statuses,
+            statuses: params.list("status", TargetStatus::parse)?,
+            only_unlike_ok: params.flag("failed")?.unwrap_or(false),
             results: ResultFilter::of_query(params)?,
         })
     }
 
     fn is_all(&self) -> bool {
-        self.statuses.is_none() && self.results.is_all()
+        self.statuses.is_none() && !self.only_unlike_ok && self.results.is_all()
     }
 
     /// The targets that match, each with its position.
@@ -264,7 +263,9 @@ impl TargetFilter {
     fn matches(&self, target: &TargetView) -> bool {
         let status = TargetStatus::of(target);
         let in_status = (self.statuses.as_ref()).is_none_or(|all| all.contains(&status));
+        let is_unlike_ok = target.outcome.is_some() && code_of(target) != Code::OK;
         in_status
+            && (is_unlike_ok || !self.only_unlike_ok)
             && (self.results.is_all()
                 || self.results.matches(&ResultBrief {
                     code: code_of(target).0,
@@ -321,14 +322,14 @@ fn is_ok(target: &TargetView) -> bool {
     target
         .outcome
         .as_ref()
-        .is_some_and(|outcome| outcome.code == Code::OK)
+        .is_some_and(|outcome| outcome.code.is_as_asked())
 }
 
 fn has_failed(target: &TargetView) -> bool {
     target
         .outcome
         .as_ref()
-        .is_some_and(|outcome| outcome.code != Code::OK)
+        .is_some_and(|outcome| !outcome.code.is_as_asked())
 }
 
 fn detail<'a>(

@@ -209,6 +209,37 @@ async fn partly_failed(rig: &Rig) -> (String, testkit::FakeAgent) {
 }
 
 #[tokio::test]
+async fn a_process_that_was_so_before_is_no_failure() {
+    let rig = Rig::new().await;
+    let agent = rig.agent("0:10.0.0.1").await;
+    let body = json!({"op": "start", "hosts": ["10.0.0.1"], "spec": spec()});
+    let id = start(&rig, body).await;
+    let runs = Outcome::plain(Code::ALREADY_RUNNING, "it runs", UnixMillis(5));
+    agent.end_next(|_| runs.clone()).await;
+    let path = format!("/tasks/{id}");
+    let (_, task) = rig
+        .native("GET", &format!("{path}?wait=10s"), Value::Null)
+        .await;
+    let counts = json!({"total": 1, "ended": 1, "ok": 1, "failed": 0, "running": 0});
+    assert_eq!(task["counts"], counts);
+    let (_, list) = rig.native("GET", "/tasks", Value::Null).await;
+    assert_eq!(
+        (&list["tasks"][0]["ok"], &list["tasks"][0]["failed"]),
+        (&json!(1), &json!(0))
+    );
+    for (query, count) in [("status=ok", 1), ("status=failed", 0), ("failed=true", 1)] {
+        let (_, task) = rig
+            .native("GET", &format!("{path}?{query}"), Value::Null)
+            .await;
+        assert_eq!(task["count"], count, "{query}");
+    }
+    let (_, failures) = rig
+        .native("GET", &format!("{path}/failures"), Value::Null)
+        .await;
+    assert_eq!(failures["groups"], json!([]));
+}
+
+#[tokio::test]
 async fn results_are_filtered_grouped_and_copied() {
     let rig = Rig::new().await;
     let (id, _agent) = partly_failed(&rig).await;

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use model::change::OutcomeRow;
-use model::{Code, OpId, TaskId};
+use model::{OpId, TaskId};
 
 use crate::StoreError;
 use crate::sql::fields::Fields;
@@ -27,7 +27,7 @@ pub(crate) async fn write(
     }
     for row in &rows {
         if let Some(count) = counts.get_mut(&int(row.op_id.task.number())) {
-            count.ok += i64::from(row.outcome.code == Code::OK);
+            count.ok += i64::from(row.outcome.code.is_as_asked());
         }
     }
     upsert(
@@ -56,10 +56,10 @@ pub(crate) async fn write(
 struct CountChange {
     /// Rows whose target exists.
     targets: i64,
-    /// Of these, how many had an outcome before, and a successful one.
+    /// Of these, how many had an outcome before, and one as asked (`Code::is_as_asked`).
     had: i64,
     had_ok: i64,
-    /// How many are successful now.
+    /// How many are as asked now.
     ok: i64,
 }
 
@@ -70,7 +70,7 @@ async fn counts_before(
     let mut counts = BTreeMap::<i64, CountChange>::new();
     for chunk in chunks(conn, rows) {
         let mut query = values(
-            "SELECT t.task, count(*), count(o.code), count(CASE WHEN o.code = 0 THEN 1 END) FROM (",
+            "SELECT t.task, count(*), count(o.code), count(CASE WHEN o.code IN (0, 828, 829) THEN 1 END) FROM (",
             chunk,
             |tuple, row| bind_key(tuple, row),
         );
