@@ -1,7 +1,7 @@
 // A business: tree, expression with its errors, instances, a job with its confirmation, a template with its preview, a release.
 import assert from 'node:assert/strict';
 import { BUSINESS, makeBusiness } from './business-data.mjs';
-import { expectMessage, flow, go, logIn, openPage, step } from './harness.mjs';
+import { api, expectMessage, flow, go, logIn, openPage, step } from './harness.mjs';
 
 await flow(async browser => {
   const page = await openPage(browser);
@@ -80,10 +80,15 @@ await flow(async browser => {
     await page.locator('button', { hasText: 'Show what would change' }).click();
     await page.waitForSelector('.difference-lines');
     assert.match((await page.locator('.difference').textContent()) ?? '', /zone-9/);
-    const names = await page.evaluate(async id => {
-      const answer = await fetch(`/api/v1/businesses/${id}/tree`);
-      return (await answer.json()).sets.map(one => one.name);
-    }, BUSINESS);
-    assert.ok(!names.includes('zone-9'));
+    const { sets } = await api(page, 'GET', `/businesses/${BUSINESS}/tree`);
+    assert.ok(!sets.some(one => one.name === 'zone-9'));
+  });
+
+  await step('what was shown is imported, after a question about what it removes', async () => {
+    await page.locator('button', { hasText: /^Import \d+ changes/ }).click();
+    await page.locator('dialog footer .button').last().click();
+    await page.waitForSelector('.toast-good');
+    const { sets } = await api(page, 'GET', `/businesses/${BUSINESS}/tree`);
+    assert.ok(sets.some(one => one.name === 'zone-9'));
   });
 });

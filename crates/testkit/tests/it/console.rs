@@ -217,6 +217,31 @@ fn tasks_and_jobs_are_listed_and_retried() {
 }
 
 #[test]
+fn a_list_is_in_its_address_and_a_set_that_moved_is_refused() {
+    run("list");
+}
+
+#[test]
+fn events_are_announced_and_filtered() {
+    run("events");
+}
+
+#[test]
+fn a_host_shows_what_it_holds_and_when_its_agent_left() {
+    run("host");
+}
+
+#[test]
+fn output_is_followed_filtered_and_downloaded() {
+    run("logs");
+}
+
+#[test]
+fn users_change_their_password_logins_and_settings() {
+    run("me");
+}
+
+#[test]
 fn users_apps_tokens_and_webhooks_are_administered() {
     run("admin");
 }
