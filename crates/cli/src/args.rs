@@ -9,9 +9,9 @@ use crate::failure::{EXIT_CODES, Failure};
 use crate::out::{Format, Out};
 use crate::verb::{
     agent, app, audit, completions, console, context, diff, drain, edit, events, export,
-    expression, group, hosts, job, login, logout, logs, operate, passwd, ps, register, replicas,
-    rm, search, server, status, store, task, template, token, topology, unregister, up, update,
-    user, watch, webhook, whoami, why,
+    expression, figures, group, hosts, job, login, logins, logout, logs, operate, passwd, ps,
+    register, replicas, rm, search, server, status, store, summary, task, template, timeline,
+    token, topology, unregister, up, update, user, watch, webhook, whoami, why,
 };
 
 const EXAMPLES: &str = "\
@@ -136,6 +136,15 @@ pub enum Verb {
     /// Say why a process is as it is
     #[command(after_help = why::EXAMPLES)]
     Why(why::Args),
+    /// Show what happened to a process or a host, and who asked for it
+    #[command(after_help = timeline::EXAMPLES)]
+    Timeline(timeline::Args),
+    /// Show what a process used in the last hour
+    #[command(after_help = figures::EXAMPLES)]
+    Figures(figures::Args),
+    /// Show what is wrong now
+    #[command(after_help = summary::EXAMPLES)]
+    Summary(summary::Args),
     /// Follow a task to its end, or list the last ones
     #[command(after_help = task::EXAMPLES)]
     Task(task::Args),
@@ -187,6 +196,9 @@ pub enum Verb {
     /// Show the server, the user or app that calls it, and their roles
     #[command(after_help = whoami::EXAMPLES)]
     Whoami(whoami::Args),
+    /// List your own logins, or end some
+    #[command(after_help = logins::EXAMPLES)]
+    Logins(logins::Args),
     /// Change the password of the user who is logged in
     #[command(after_help = passwd::EXAMPLES)]
     Passwd(passwd::Args),

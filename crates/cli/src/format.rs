@@ -62,11 +62,12 @@ pub fn counted(number: impl Display, noun: &str) -> String {
     format!("{number} {noun}{plural}")
 }
 
-/// `ann (app)`, or the app alone where no user is known.
+/// `ann (app)`; the app alone where no user is known, and the user alone where there is no app.
 pub fn user_and_app(user: &str, app: &str) -> String {
-    match user {
-        "" => clean(app),
-        user => clean(&format!("{user} ({app})")),
+    match (user, app) {
+        ("", app) => clean(app),
+        (user, "") => clean(user),
+        (user, app) => clean(&format!("{user} ({app})")),
     }
 }
 

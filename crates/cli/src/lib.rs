@@ -66,9 +66,9 @@ fn run(context: &Context, verb: Verb) -> Result<failure::Exit, failure::Failure>
     use model::Op;
     use verb::{
         agent, app, audit, completions, console, context as contexts, diff, drain, edit, events,
-        export, expression, group, hosts, job, login, logout, logs, operate, passwd, ps, register,
-        replicas, rm, search, server, status, store, task, template, token, topology, unregister,
-        up, update, user, watch, webhook, whoami, why,
+        export, expression, figures, group, hosts, job, login, logins, logout, logs, operate,
+        passwd, ps, register, replicas, rm, search, server, status, store, summary, task, template,
+        timeline, token, topology, unregister, up, update, user, watch, webhook, whoami, why,
     };
     match verb {
         Verb::Up(args) => up::run(context, &args),
@@ -91,6 +91,9 @@ fn run(context: &Context, verb: Verb) -> Result<failure::Exit, failure::Failure>
         Verb::Ps(args) => ps::run(context, &args),
         Verb::Status(args) => status::run(context, &args),
         Verb::Why(args) => why::run(context, &args),
+        Verb::Timeline(args) => timeline::run(context, &args),
+        Verb::Figures(args) => figures::run(context, &args),
+        Verb::Summary(args) => summary::run(context, &args),
         Verb::Task(args) => task::run(context, &args),
         Verb::Hosts(args) => hosts::run(context, &args),
         Verb::Search(args) => search::run(context, &args),
@@ -107,6 +110,7 @@ fn run(context: &Context, verb: Verb) -> Result<failure::Exit, failure::Failure>
         Verb::Login(args) => login::run(context, &args),
         Verb::Logout(args) => logout::run(context, &args),
         Verb::Whoami(args) => whoami::run(context, &args),
+        Verb::Logins(args) => logins::run(context, &args),
         Verb::Passwd(args) => passwd::run(context, &args),
         Verb::Context(action) => contexts::run(context, &action),
         Verb::App(action) => app::run(context, &action),

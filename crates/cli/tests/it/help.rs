@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::command::muster;
 use crate::fake_server::{FakeServer, ok, status};
 
-const VERBS: [&str; 40] = [
+const VERBS: [&str; 44] = [
     "up",
     "server",
     "agent",
@@ -30,6 +30,9 @@ const VERBS: [&str; 40] = [
     "ps",
     "status",
     "why",
+    "timeline",
+    "figures",
+    "summary",
     "task",
     "hosts",
     "search",
@@ -42,6 +45,7 @@ const VERBS: [&str; 40] = [
     "expression",
     "job",
     "template",
+    "logins",
     "app",
     "token",
     "user",
