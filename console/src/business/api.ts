@@ -21,6 +21,8 @@ export interface Instance {
   managed: boolean;
   pid: number | null;
   message: string;
+  /** What the message says, as a code; null where everything is as wanted. */
+  reason?: Reason | null;
   connected: boolean;
   started_at: number;
   reported_at: number;

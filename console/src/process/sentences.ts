@@ -19,7 +19,7 @@ export function whyText(why: Pick<Why, 'code' | 'params' | 'text'>, message: str
 }
 
 /** The message of a row, as the list shows it. */
-export function rowText(row: Pick<Process, 'message' | 'reason'>): string {
+export function rowText(row: { message: string; reason?: Process['reason'] }): string {
   if (language.value !== 'zh' || !row.reason) return row.message;
   return whyText({ ...row.reason, text: row.message }, row.message);
 }

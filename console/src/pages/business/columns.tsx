@@ -8,6 +8,7 @@ import { Since } from '../../components/time';
 import { t as common, envWord } from '../../i18n/common';
 import { count, decimal, hostText } from '../../i18n/format';
 import { plainMessage } from '../../logs/ansi';
+import { rowText } from '../../process/sentences';
 import { t as processWords } from '../../process/strings';
 import type { Column } from '../../table/table';
 import { paths } from '../../url/paths';
@@ -201,7 +202,8 @@ export function viewColumns(onExpand: (expand: string[]) => void): Column<ViewLi
       grow: 4,
       rank: 2,
       cell: ({ row, instance }) => {
-        const text = plainMessage((instance ?? worst(row.instances))?.message ?? '');
+        const one = instance ?? worst(row.instances);
+        const text = one ? plainMessage(rowText(one)) : '';
         return <span title={text}>{text}</span>;
       },
     },

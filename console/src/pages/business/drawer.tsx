@@ -18,6 +18,7 @@ import { useLive } from '../../live/live';
 import { plainMessage } from '../../logs/ansi';
 import { askOperation } from '../../operate/host';
 import { OPERATIONS } from '../../process/actions';
+import { rowText } from '../../process/sentences';
 import { paths } from '../../url/paths';
 import { t } from './strings';
 import { applyToView } from './use-view-rows';
@@ -97,7 +98,7 @@ function Inside({ row }: { row: ViewProcess }) {
                   </span>
                 )}
               </div>
-              {one.message && <p class="view-message">{plainMessage(one.message)}</p>}
+              {one.message && <p class="view-message">{plainMessage(rowText(one))}</p>}
               <div class="line view-links">
                 <a href={paths.instance(one.process, row.host, { tab: 'logs' })}>{words.output}</a>
                 <a href={paths.instance(one.process, row.host)}>{words.why}</a>

@@ -17,7 +17,7 @@ import { type JobTarget, jobAction } from '../../business/jobs';
 import { t as shared } from '../../business/strings';
 import { Button } from '../../components/button';
 import { CopyButton } from '../../components/copy-button';
-import { Empty } from '../../components/states';
+import { Empty, errorText } from '../../components/states';
 import { FacetPanel } from '../../filter/facet-panel';
 import { FilterLine } from '../../filter/filter-line';
 import '../../filter/list.css';
@@ -171,7 +171,7 @@ export default function BusinessPage() {
         </aside>
         <div class="processes-list">
           {refused ? (
-            <Empty title={words.badExpression}>{refused.message}</Empty>
+            <Empty title={words.badExpression}>{errorText(refused)}</Empty>
           ) : (
             <Table
               rows={lines}

@@ -16,6 +16,7 @@ export function applyToInstance(instance: Instance, change: StatusChange): Insta
     restart_needed: change.restart_needed,
     pid: change.pid,
     message: change.message,
+    reason: change.state === instance.state ? (instance.reason ?? null) : null,
     reported_at: change.at,
     managed: change.managed ?? instance.managed,
     wanted: change.wanted ?? instance.wanted,

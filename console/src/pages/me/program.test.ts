@@ -10,6 +10,7 @@ test('a browser is named by its own name, another program by its first word', ()
       'Chrome 148 (Windows NT 10.0)',
     ],
     ['Mozilla/5.0 (X11) AppleWebKit/537.36 Chrome/148.0 Safari/537.36 Edg/148.0', 'Edge 148 (X11)'],
+    ['Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 HeadlessChrome/148.0.0.0 Safari/537.36', 'Chrome 148 (X11)'],
     ['muster/0.1.0', 'muster/0.1.0'],
     ['curl/8.5 something', 'curl/8.5'],
   ] as const)

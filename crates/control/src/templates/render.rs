@@ -62,12 +62,13 @@ pub(super) fn bad_template(field: &'static str, name: &str, error: &TemplateErro
         line: is_here.then_some(error.line),
         column: error.column.filter(|_| is_here),
         message: in_words(error),
-        reason: reason(error),
+        reason: reason(name, error),
     }
 }
 
-/// `template_undefined` with `name`; each with `template`, `line` and, in English, `detail`.
-fn reason(error: &TemplateError) -> Reason {
+/// `template_undefined` with `name`; each with `line` and, in English, `detail`, and with `template` where another one than
+/// this is wrong, which it includes.
+fn reason(name: &str, error: &TemplateError) -> Reason {
     let mut reason = Reason {
         code: format!("template_{}", error.code).into(),
         ..Reason::default()
@@ -76,9 +77,10 @@ fn reason(error: &TemplateError) -> Reason {
         reason = reason.with(name, value);
     }
     if error.line > 0 {
-        reason = reason
-            .with("template", &error.template)
-            .with("line", error.line);
+        reason = reason.with("line", error.line);
+    }
+    if error.template != name {
+        reason = reason.with("template", &error.template);
     }
     reason.with("detail", &error.message)
 }

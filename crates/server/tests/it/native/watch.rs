@@ -346,3 +346,23 @@ async fn a_summary_is_sent_when_it_changed() {
         (&json!(1), &json!(0))
     );
 }
+
+#[tokio::test]
+async fn a_job_that_is_paused_says_by_whom() {
+    let rig = Rig::new().await;
+    registered(&rig, "web/a").await;
+    let _agent = rig.agent("0:10.0.0.1").await;
+    let mut events = Events::open(&rig, "?kinds=job", None).await;
+    let body = json!({"action": "start", "filter": {"namespace": "web"}});
+    let (status, job) = rig.native("POST", "/jobs", body).await;
+    assert_eq!(status, 202, "{job}");
+    let path = format!("/jobs/{}", job["id"]);
+    let pause = format!("{path}/pause");
+    assert_eq!(rig.native("POST", &pause, Value::Null).await.0, 202);
+    let is_paused = |job: &Value| job["paused_by"] != "";
+    let paused = events.find("job", is_paused).await;
+    assert_eq!(paused.data["paused_by"], "alice");
+    let resume = format!("{path}/resume");
+    assert_eq!(rig.native("POST", &resume, Value::Null).await.0, 202);
+    events.find("job", |job| !is_paused(job)).await;
+}
