@@ -1,6 +1,7 @@
 //! `muster template`: config templates, their versions, bindings and files.
 
 mod bind;
+mod drift;
 mod edit;
 mod files;
 mod versions;
@@ -27,6 +28,7 @@ Examples:
   muster template bind login.conf --biz 2 --process login
   muster template unbind login.conf --biz 2 --process login
   muster template files --biz 2 --module login        what was generated and released
+  muster template drift login.conf --biz 2            what differs on its host from what was released
   muster template delete login.conf --biz 2
 
 A template is named by its name or its id, and so is a business. muster job generate, release and
@@ -71,6 +73,9 @@ pub enum Action {
     /// Show what was generated and released for processes
     #[command(after_help = EXAMPLES)]
     Files(files::FilesArgs),
+    /// Show the files of a template that differ on their hosts from what was released
+    #[command(after_help = EXAMPLES)]
+    Drift(drift::DriftArgs),
 }
 
 #[derive(Debug, clap::Args)]
@@ -104,6 +109,7 @@ pub fn run(context: &Context, action: &Action) -> Result<Exit, Failure> {
         Action::Unbind(args) => bind::run(context, args, bind::BindMode::Unbind)?,
         Action::Preview(args) => files::preview(context, args)?,
         Action::Files(args) => files::files(context, args)?,
+        Action::Drift(args) => drift::drift(context, args)?,
     }
     Ok(Exit::Ok)
 }

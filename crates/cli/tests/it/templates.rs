@@ -27,6 +27,15 @@ fn server() -> FakeServer {
             ("GET", "processes/view") => {
                 ok(json!({"count": 1, "processes": [{"id": 8, "expression": "z.m.s.p.8"}]}))
             }
+            ("GET", "businesses/2/templates/3/files") => {
+                ok(json!({"count": 1, "active": 5, "files": [{
+                    "process": 8, "local_inst_id": 1, "expression": "z.m.s.p.8", "host": "0:10.0.0.1", "connected": true,
+                    "state": "released", "generated": null, "drift": true,
+                    "released": {"version": 5, "path": "/etc/login/login.conf", "md5": "x", "at": 1, "by": "ann"},
+                    "drift_text": "config drift: /etc/login/login.conf has md5 y and not x",
+                    "drift_reason": {"code": "differs", "params": {"md5": "y"}},
+                }]}))
+            }
             ("POST", "businesses/2/preview") => ok(json!({"content": "port = 80\n"})),
             ("GET", "businesses/2/processes/8/config-files") => ok(json!({"files": [{
                 "process": 8, "local_inst_id": 1, "template": 3, "released": null,
@@ -175,4 +184,22 @@ fn an_unknown_template_is_an_error_with_advice() {
         ran.stderr.contains("muster template list --biz 2"),
         "{ran:?}"
     );
+}
+
+#[test]
+fn what_differs_on_a_host_is_listed() {
+    let server = server();
+    let ran = run(&server, &["drift", "login.conf"]);
+    assert!(
+        ran.stdout
+            .ends_with("z.m.s.p.8     1  0:10.0.0.1  /etc/login/login.conf  has md5 y and not x\n"),
+        "{ran:?}"
+    );
+    let asked = server.lines();
+    assert_eq!(
+        asked.last().unwrap(),
+        "GET /api/v1/businesses/2/templates/3/files?drift=true&start=0&limit=100"
+    );
+    run(&server, &["drift", "3", "--all", "-o", "json"]);
+    assert!(!server.lines().last().unwrap().contains("drift="));
 }
