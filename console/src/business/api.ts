@@ -156,8 +156,11 @@ export interface FileVersion {
   content?: string | null;
 }
 
-export interface ConfigFile {
+/** A config file, and the process that it is for. */
+export interface BusinessFile {
   process: number;
+  name: string;
+  host: string;
   local_inst_id: number;
   template: number;
   generated: FileVersion | null;
@@ -243,6 +246,8 @@ export const createTemplate = (business: number, body: TemplateBody) =>
 export const changeTemplate = (business: number, id: number, body: TemplateBody) =>
   call<Template>('PUT', at(business, id), { body });
 
+export const deleteTemplate = (business: number, id: number) => call<void>('DELETE', at(business, id));
+
 export const versions = (business: number, id: string, signal?: AbortSignal) =>
   get<{ versions: Version[] }>(`${at(business, id)}/versions`, {}, signal);
 
@@ -271,15 +276,25 @@ export const variables = (business: number, process: number, inst: number, signa
     signal,
   );
 
-export const configFiles = (business: number, process: number, signal?: AbortSignal) =>
-  get<{ files: ConfigFile[] }>(`/businesses/${business}/processes/${process}/config-files`, {}, signal);
+export const businessFiles = (
+  business: number,
+  filter: ViewFilter,
+  templates: number[],
+  page: Query,
+  signal?: AbortSignal,
+) =>
+  get<{ count: number; total: number; files: BusinessFile[] }>(
+    `/businesses/${business}/config-files`,
+    { ...viewQuery(filter), ...(templates.length > 0 ? { template: templates.join(',') } : {}), ...page },
+    signal,
+  );
 
 export const templateFiles = (business: number, template: number, query: Query, signal?: AbortSignal) =>
   get<{ count: number; files: TemplateFile[] }>(`/businesses/${business}/templates/${template}/files`, query, signal);
 
 export const configFile = (
   business: number,
-  file: Pick<ConfigFile, 'process' | 'local_inst_id' | 'template'>,
+  file: Pick<BusinessFile, 'process' | 'local_inst_id' | 'template'>,
   of: 'generated' | 'released',
   signal?: AbortSignal,
 ) =>

@@ -1,33 +1,24 @@
-/** Config files of instances: what was generated beside what was released. */
+/** The config files of a business as a table of any number; an opened one shows what was generated beside what was released. */
 import { useState } from 'preact/hooks';
 import { useData } from '../api/use-data';
+import { Button } from '../components/button';
 import { Icon } from '../components/icon';
 import { Empty, Loaded } from '../components/states';
 import { Ago } from '../components/time';
 import { DiffView } from '../editor/diff-view';
+import { t as common } from '../i18n/common';
+import { count } from '../i18n/format';
+import type { Rows } from '../table/rows';
+import { type Column, Table } from '../table/table';
+import { useRows } from '../table/use-rows';
 import { paths } from '../url/paths';
-import { type ConfigFile, configFile, configFiles } from './api';
+import { type BusinessFile, businessFiles, configFile, type ViewFilter } from './api';
 import './business.css';
 import { t } from './file-strings';
 
-/** Six at a time, because a browser has no more connections. */
-export async function loadFiles(
-  business: number,
-  processes: number[],
-  templates: number[],
-  signal: AbortSignal,
-): Promise<ConfigFile[]> {
-  const found: ConfigFile[] = [];
-  for (let start = 0; start < processes.length; start += 4) {
-    const part = processes.slice(start, start + 4).map(id => configFiles(business, id, signal));
-    for (const { files } of await Promise.all(part)) found.push(...files);
-  }
-  return templates.length === 0 ? found : found.filter(file => templates.includes(file.template));
-}
-
 export type FileState = 'same' | 'changed' | 'new' | 'missing';
 
-export function stateOfFile(file: ConfigFile): FileState {
+export function stateOfFile(file: Pick<BusinessFile, 'generated' | 'released'>): FileState {
   if (!file.generated) return 'missing';
   if (!file.released) return 'new';
   return file.generated.md5 === file.released.md5 && file.generated.path === file.released.path ? 'same' : 'changed';
@@ -40,87 +31,146 @@ const LOOKS = {
   missing: { tone: 'idle', icon: 'question' },
 } as const;
 
-const DRIFT_ICONS = { good: 'tick', warn: 'warning', idle: 'question' } as const;
+const keyOf = (file: BusinessFile) => `${file.process}/${file.local_inst_id}/${file.template}`;
 
-interface FileListProps {
+interface FilesProps {
   business: number;
-  files: ConfigFile[];
-  /** The version that would be generated from. */
-  active?: number | null;
-  /** What is known of the file on the host, by process and instance. */
-  onHost?: Map<string, string>;
-  /** Whether the file on the host differs from what was released, in words, by process and instance. */
-  drift?: Map<string, { tone: 'good' | 'warn' | 'idle'; text: string }>;
+  filter: ViewFilter;
+  templates: number[];
+  /** Another value loads the files again. */
+  turn?: string | number;
 }
 
-export const fileKey = (file: Pick<ConfigFile, 'process' | 'local_inst_id'>) => `${file.process}/${file.local_inst_id}`;
-
-export function FileList({ business, files, active, onHost, drift }: FileListProps) {
+export function FileTable({ business, filter, templates, turn = '' }: FilesProps) {
   const words = t();
-  const [open, setOpen] = useState('');
-  if (files.length === 0) return <Empty icon="templates" title={words.none} />;
+  const [all, setAll] = useState(false);
+  const [open, setOpen] = useState<BusinessFile | null>(null);
+  const [total, setTotal] = useState(0);
+  const key = JSON.stringify([business, filter, templates, turn]);
+  const rows = useRows<BusinessFile>(`${key} ${all}`, keyOf, async (start, limit, signal) => {
+    const changed = all ? {} : { changed: true };
+    const page = await businessFiles(business, filter, templates, { ...changed, start, limit }, signal);
+    setTotal(page.total);
+    return { count: page.count, rows: page.files };
+  });
   return (
-    <ul class="card file-list">
-      {files.slice(0, 300).map(file => {
-        const key = `${fileKey(file)}/${file.template}`;
-        const state = stateOfFile(file);
-        const shown = file.generated ?? file.released;
-        const host = onHost?.get(fileKey(file));
-        const differs = drift?.get(fileKey(file));
-        return (
-          <li key={key}>
-            <div class="file-row">
-              <button
-                type="button"
-                class="file-open"
-                aria-expanded={open === key}
-                onClick={() => setOpen(open === key ? '' : key)}
-              >
-                <Icon name={open === key ? 'down' : 'right'} size={12} />
-                <code>{shown?.path ?? key}</code>
-              </button>
-              <span class={`state tone-${LOOKS[state].tone}`}>
-                <Icon name={LOOKS[state].icon} size={13} /> {words.states[state]}
-              </span>
-              {differs && (
-                <span class={`state tone-${differs.tone}`}>
-                  <Icon name={DRIFT_ICONS[differs.tone]} size={13} /> {differs.text}
-                </span>
-              )}
-              <span class="muted">
-                <a href={paths.business(business, { open: file.process, id: file.process })}>
-                  {words.of(file.process, file.local_inst_id)}
-                </a>
-                {file.generated && ` · ${words.generated(file.generated.version)}`}
-                {active && file.generated && file.generated.version !== active && ` (${words.older})`}
-                {file.released && (
-                  <>
-                    {` · ${words.released(file.released.version)} `}
-                    <Ago at={file.released.at} />
-                  </>
-                )}
-              </span>
-            </div>
-            {host && <pre class="code-text file-host">{host}</pre>}
-            {open === key && <FileDiff business={business} file={file} />}
-          </li>
-        );
-      })}
-    </ul>
+    <div class="stack">
+      <div class="line">
+        <strong class="grow">{numbers(rows, total, all)}</strong>
+        <label class="line">
+          <input
+            type="checkbox"
+            checked={!all}
+            onChange={event => {
+              setOpen(null);
+              setAll(!event.currentTarget.checked);
+            }}
+          />
+          {words.onlyChanged}
+        </label>
+      </div>
+      <Table
+        rows={rows}
+        columns={columns(business)}
+        label={words.files}
+        rowName={file => (file.generated ?? file.released)?.path ?? keyOf(file)}
+        onOpen={setOpen}
+        opened={open ? keyOf(open) : ''}
+        height="content"
+        empty={<Empty icon="templates" title={total > 0 ? words.allSame : words.none} />}
+      />
+      {open && (
+        <section class="card" aria-label={words.difference}>
+          <div class="card-head">
+            <h2 class="grow mono file-path">{(open.generated ?? open.released)?.path}</h2>
+            <a href={paths.business(business, { open: open.process, id: open.process })}>
+              {words.of(open.name, open.local_inst_id)}
+            </a>
+            <Button kind="quiet" size="small" icon="close" label={common().close} onClick={() => setOpen(null)} />
+          </div>
+          <div class="card-body">
+            <FileDiff key={keyOf(open)} business={business} file={open} />
+          </div>
+        </section>
+      )}
+    </div>
   );
 }
 
-function FileDiff({ business, file }: { business: number; file: ConfigFile }) {
+function numbers(rows: Rows<BusinessFile>, total: number, all: boolean): string {
+  if (rows.count.value === null) return '';
+  return all ? t().count(count(total)) : t().changed(count(rows.count.value), count(total));
+}
+
+function columns(business: number): Column<BusinessFile>[] {
   const words = t();
-  const answer = useData(`file ${business} ${fileKey(file)} ${file.template} ${file.generated?.md5}`, async signal => {
+  return [
+    {
+      key: 'path',
+      title: words.path,
+      width: 220,
+      grow: 3,
+      rank: 0,
+      cell: file => <code>{(file.generated ?? file.released)?.path}</code>,
+    },
+    {
+      key: 'state',
+      title: words.state,
+      width: 150,
+      grow: 1,
+      rank: 0,
+      cell: file => {
+        const state = stateOfFile(file);
+        return (
+          <span class={`state tone-${LOOKS[state].tone}`}>
+            <Icon name={LOOKS[state].icon} size={13} />
+            <span class="ellipsis">{words.states[state]}</span>
+          </span>
+        );
+      },
+    },
+    {
+      key: 'process',
+      title: words.process,
+      width: 120,
+      grow: 1,
+      rank: 2,
+      cell: file => (
+        <a href={paths.business(business, { open: file.process, id: file.process })}>
+          {words.of(file.name, file.local_inst_id)}
+        </a>
+      ),
+    },
+    { key: 'host', title: words.host, width: 110, rank: 1, cell: file => file.host.replace(/^0:/, '') },
+    {
+      key: 'generated',
+      title: words.generated,
+      width: 90,
+      rank: 3,
+      cell: file => file.generated && words.version(file.generated.version),
+    },
+    {
+      key: 'released',
+      title: words.released,
+      width: 130,
+      rank: 4,
+      cell: file =>
+        file.released ? (
+          <>
+            {words.version(file.released.version)} · <Ago at={file.released.at} />
+          </>
+        ) : null,
+    },
+  ];
+}
+
+function FileDiff({ business, file }: { business: number; file: BusinessFile }) {
+  const words = t();
+  const answer = useData(`file ${business} ${keyOf(file)} ${file.generated?.md5}`, async signal => {
     const text = async (of: 'generated' | 'released') =>
       file[of] ? ((await configFile(business, file, of, signal)).content ?? '') : '';
     const [before, after] = await Promise.all([text('released'), text('generated')]);
     return { before, after: file.generated ? after : before };
   });
-  return (
-    <div class="file-diff">
-      <Loaded {...answer}>{texts => <DiffView {...texts} label={words.difference} />}</Loaded>
-    </div>
-  );
+  return <Loaded {...answer}>{texts => <DiffView {...texts} label={words.difference} />}</Loaded>;
 }

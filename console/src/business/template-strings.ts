@@ -2,6 +2,9 @@ import { defineStrings } from '../i18n/i18n';
 
 export const t = defineStrings({
   en: {
+    missing: 'Name, folder and file name are needed',
+    unchanged: 'Nothing has changed',
+    refused: 'It was refused',
     fields: {
       template_name: 'Name of the template',
       abs_path: 'Folder on the host',
@@ -13,6 +16,9 @@ export const t = defineStrings({
     },
   },
   zh: {
+    missing: '需要名称、目录和文件名',
+    unchanged: '没有改动',
+    refused: '请求被拒绝',
     fields: {
       template_name: '模板名称',
       abs_path: '主机上的目录',

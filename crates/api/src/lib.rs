@@ -83,9 +83,9 @@ pub use task::{
     TaskRetryBody, TaskRow,
 };
 pub use template::{
-    Bindings, ConfigFileList, ConfigFileShown, DraftBody, FileShown, Preview, PreviewBody,
-    TemplateBody, TemplateFileList, TemplateFileRow, TemplateList, TemplateShown, VariableList,
-    VersionList, VersionShown,
+    Bindings, ConfigFileList, ConfigFileOf, ConfigFilePage, ConfigFileShown, DraftBody, FileShown,
+    Preview, PreviewBody, TemplateBody, TemplateFileList, TemplateFileRow, TemplateList,
+    TemplateShown, VariableList, VersionList, VersionShown,
 };
 pub use timeline::{EventBucket, EventCounts, TimelineList, TimelineRow};
 pub use token::{CreatedToken, TokenBody, TokenList, TokenRow};

@@ -7,7 +7,7 @@ use model::UnixMillis;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::{ReasonView, Rows, Scalar};
+use crate::{HostText, ReasonView, Rows, Scalar};
 
 responses! {
     pub struct TemplateList {
@@ -178,6 +178,32 @@ responses! {
 
     pub struct ConfigFileShown {
         pub process: u32,
+        pub local_inst_id: u32,
+        pub template: u32,
+        pub generated: Option<FileShown>,
+        /// What the agent wrote last.
+        pub released: Option<FileShown>,
+    }
+
+    /// A page of the config files of a business.
+    pub struct ConfigFilePage {
+        /// How many match.
+        pub count: u64,
+        /// How many would match without `changed`.
+        pub total: u64,
+        pub start: u64,
+        #[schema(value_type = Vec<ConfigFileOf>)]
+        pub files: Rows<ConfigFileOf>,
+    }
+
+    /// A config file, and the process that it is for.
+    pub struct ConfigFileOf {
+        pub process: u32,
+        /// The alias of the process.
+        pub name: String,
+        /// `cloud:ip`
+        #[schema(value_type = String)]
+        pub host: HostText,
         pub local_inst_id: u32,
         pub template: u32,
         pub generated: Option<FileShown>,

@@ -65,8 +65,8 @@ pub use sessions::{
     Session, Sessions,
 };
 pub use templates::{
-    Drift, FileFilter, FileStage, NewTemplate, PreviewOf, TemplateFile, TemplateFiles,
-    TemplateView, Templates,
+    Drift, FileFilter, FileOf, FilePage, FileQuery, FileStage, NewTemplate, PreviewOf,
+    TemplateFile, TemplateFiles, TemplateView, Templates,
 };
 pub use timeline::{TimelineEntry, TimelineFilter, TimelineView, TimelineWord};
 pub use topology::{

@@ -21,8 +21,10 @@ pub(crate) use work::{has_templates, work};
 
 use std::sync::Arc;
 
+use model::Host;
 use model::access::{Caller, Permission};
 use model::config_template::{ConfigFileRow, ContentId, TemplateId};
+use model::scope::ViewFilter;
 use model::topology::{BkProcessId, BusinessId};
 use serde_json::{Map, Value};
 
@@ -36,6 +38,36 @@ pub enum PreviewOf {
     Template(TemplateId),
     /// A text that is not stored.
     Text(String),
+}
+
+/// Which config files to list.
+#[derive(Debug)]
+pub struct FileQuery {
+    /// Files of the processes that match.
+    pub processes: ViewFilter,
+    /// Of these templates; of all if not given.
+    pub templates: Option<Vec<TemplateId>>,
+    /// Whether what was generated differs from what was released.
+    pub changed: Option<bool>,
+}
+
+/// Some of the config files that match a query.
+#[derive(Debug)]
+pub struct FilePage {
+    /// How many match.
+    pub count: u64,
+    /// How many would match without `changed`.
+    pub total: u64,
+    pub files: Vec<FileOf>,
+}
+
+/// A config file, and the process that it is for.
+#[derive(Debug)]
+pub struct FileOf {
+    pub file: Arc<ConfigFileRow>,
+    /// The alias of the process.
+    pub name: String,
+    pub host: Host,
 }
 
 /// Config templates, and the files that they make.
@@ -119,6 +151,52 @@ impl Templates {
                 "business {business} has no process {process}"
             ))),
         }
+    }
+
+    /// A page of the files of a business, in order of process, instance and template.
+    pub fn files_page(
+        &self,
+        caller: &Caller,
+        query: &FileQuery,
+        start: u64,
+        limit: usize,
+    ) -> Result<FilePage, ControlError> {
+        self.access
+            .check(caller, Permission::View, query.processes.business)?;
+        let fleet = self.core.fleet();
+        let mut page = FilePage {
+            count: 0,
+            total: 0,
+            files: Vec::new(),
+        };
+        for process in fleet.view_matching(&query.processes) {
+            let process = BkProcessId(process);
+            let of_template = |file: &&Arc<ConfigFileRow>| {
+                let wanted = query.templates.as_ref();
+                wanted.is_none_or(|ids| ids.contains(&file.template))
+            };
+            for file in fleet.view().config_files(process).filter(of_template) {
+                page.total += 1;
+                if query
+                    .changed
+                    .is_some_and(|wanted| wanted != file.is_changed())
+                {
+                    continue;
+                }
+                page.count += 1;
+                if page.count <= start || page.files.len() >= limit {
+                    continue;
+                }
+                if let Some(row) = fleet.view_row(process) {
+                    page.files.push(FileOf {
+                        file: file.clone(),
+                        name: row.program.bk_process_name.to_string(),
+                        host: row.machine.host,
+                    });
+                }
+            }
+        }
+        Ok(page)
     }
 
     /// The text of a generated or released file.

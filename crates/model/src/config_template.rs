@@ -169,6 +169,17 @@ pub struct ConfigFileRow {
     pub released: Option<FileState>,
 }
 
+impl ConfigFileRow {
+    /// Whether what was generated differs from what was released, or was never released.
+    pub fn is_changed(&self) -> bool {
+        self.generated.as_ref().is_some_and(|generated| {
+            self.released.as_ref().is_none_or(|released| {
+                (&generated.md5, &generated.path) != (&released.md5, &released.path)
+            })
+        })
+    }
+}
+
 /// When, by whom and from which version a file was generated or released.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileState {

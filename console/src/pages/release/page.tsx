@@ -2,9 +2,9 @@
 import { useEffect, useId, useMemo, useState } from 'preact/hooks';
 import { post } from '../../api/client';
 import { useData } from '../../api/use-data';
-import { type JobPage, job, templates as loadTemplates, type Template, view, viewFacets } from '../../business/api';
+import { type JobPage, job, templates as loadTemplates, type Template, viewFacets } from '../../business/api';
 import { mayOperate } from '../../business/blocked';
-import { FileList, fileKey, loadFiles, stateOfFile } from '../../business/files';
+import { FileTable } from '../../business/files';
 import {
   type SelectionState,
   selectionState,
@@ -47,9 +47,6 @@ const both = {
     return parts.length === 0 ? '' : `?${parts.map(one => one.slice(1)).join('&')}`;
   },
 };
-
-/** More processes than this are released without looking at each file. */
-const MOST = 200;
 
 export default function ReleasePage() {
   const business = useBusiness();
@@ -191,14 +188,55 @@ function TemplateChoice({
 
 type Filter = ReturnType<typeof toViewFilter>;
 
+interface Progress {
+  action: 'generate' | 'diff';
+  ended: number;
+  all: number;
+}
+
+interface Made {
+  generated: JobPage;
+  compared: JobPage;
+  /** The first of what could not be generated. */
+  failed: JobPage;
+  /** Instances whose files on the host are not as they were released. */
+  differing: number;
+}
+
 /** Begins a job over what is selected and waits for its end. */
-async function runJob(business: number, action: string, ids: number[], templates: number[]): Promise<JobPage> {
+async function runJob(
+  business: number,
+  action: Progress['action'],
+  filter: Filter,
+  templates: number[],
+  onProgress: (progress: Progress) => void,
+): Promise<JobPage> {
   const options = templates.length > 0 ? { config_template_ids: templates } : {};
-  const { id } = await post<{ id: number }>('/jobs', { business, action, scope: { ids }, options });
+  const { id } = await post<{ id: number }>('/jobs', { business, action, filter, options });
+  let ended = 0;
   for (;;) {
-    const page = await job(id, { wait: '10s', limit: 1000 });
+    const page = await job(id, { wait: '10s', ended, limit: 1 });
+    const { pending = 0, running = 0 } = page.counts;
+    const all = Object.values(page.counts).reduce((sum, n) => sum + n, 0);
+    ended = all - pending - running;
+    onProgress({ action, ended, all });
     if (page.status === 'succeeded' || page.status === 'failed') return page;
   }
+}
+
+async function makeFiles(
+  business: number,
+  filter: Filter,
+  templates: number[],
+  onProgress: (progress: Progress) => void,
+): Promise<Made> {
+  const generated = await runJob(business, 'generate', filter, templates, onProgress);
+  const compared = await runJob(business, 'diff', filter, templates, onProgress);
+  const [failed, differing] = await Promise.all([
+    job(generated.id, { status: 'failed', limit: 5 }),
+    job(compared.id, { q: 'differs', limit: 1 }),
+  ]);
+  return { generated, compared, failed, differing: differing.count };
 }
 
 function Files({
@@ -213,66 +251,47 @@ function Files({
   onNext: () => void;
 }) {
   const words = t();
-  const [made, setMade] = useState<{ generated: JobPage; compared: JobPage; ids: number[]; more: number } | null>(null);
-  const [doing, setDoing] = useState('');
+  const [made, setMade] = useState<Made | null>(null);
+  const [doing, setDoing] = useState<Progress | null>(null);
   const [error, setError] = useState<Error | null>(null);
-  const [only, setOnly] = useState(true);
   const may = mayOperate(business);
 
   const generate = async () => {
     setError(null);
     setMade(null);
+    setDoing({ action: 'generate', ended: 0, all: 0 });
     try {
-      setDoing(words.generating);
-      const page = await view(business, filter, { limit: MOST, order: 'id' });
-      const ids = page.processes
-        .filter(row => row.config_templates.some(one => templates.length === 0 || templates.includes(one.id)))
-        .map(row => row.id);
-      if (ids.length === 0) throw new Error(words.noneBound);
-      const generated = await runJob(business, 'generate', ids, templates);
-      setDoing(words.comparing);
-      const compared = await runJob(business, 'diff', ids, templates);
-      setMade({ generated, compared, ids, more: page.count - page.processes.length });
+      setMade(await makeFiles(business, filter, templates, setDoing));
     } catch (failed) {
       setError(failed as Error);
     }
-    setDoing('');
+    setDoing(null);
   };
   useEffect(() => {
     if (may) void generate();
   }, []);
 
-  const files = useData(made ? `generated ${made.generated.id}` : null, signal =>
-    loadFiles(business, made?.ids ?? [], templates, signal),
-  );
-  // What the hosts say of files that are not as they were released.
-  const onHost = new Map(
-    (made?.compared.tasks ?? [])
-      .filter(task => task.status !== 'succeeded' || !/: as released\s*$/.test(task.output))
-      .map(task => [
-        fileKey(task as never as { process: number; local_inst_id: number }),
-        (task.reason || task.output).trim(),
-      ]),
-  );
-  const failed = (made?.generated.tasks ?? []).filter(task => task.status === 'failed');
   return (
     <div class="stack">
       {!may && <p class="note note-warn">{reasonWord('role')}</p>}
       {error && <ErrorBox title={words.notGenerated} error={error} retry={generate} />}
       {doing && (
         <div role="status">
-          <p class="muted">{doing}</p>
+          <p class="muted">
+            {doing.action === 'generate' ? words.generating : words.comparing}
+            {doing.all > 0 && ` ${count(doing.ended)} / ${count(doing.all)}`}
+          </p>
           <Skeleton lines={4} />
         </div>
       )}
-      {failed.length > 0 && made && (
+      {made && made.failed.count > 0 && (
         <div class="note note-bad">
           <p>
-            <strong>{words.failed(count(failed.length))}</strong>{' '}
+            <strong>{words.failed(count(made.failed.count))}</strong>{' '}
             <a href={paths.job(made.generated.id)}>{words.openJob}</a>
           </p>
           <ul>
-            {failed.slice(0, 5).map(task => (
+            {made.failed.tasks.map(task => (
               <li key={task.ordinal}>
                 {task.name} {task.host}: {task.reason}
               </li>
@@ -280,37 +299,19 @@ function Files({
           </ul>
         </div>
       )}
-      {made && (
-        <Loaded {...files}>
-          {all => {
-            const changed = all.filter(file => stateOfFile(file) !== 'same' || onHost.has(fileKey(file)));
-            return (
-              <>
-                <div class="line">
-                  <strong>{words.changed(count(changed.length), count(all.length))}</strong>
-                  {made.more > 0 && <span class="muted">{words.moreProcesses(count(made.more))}</span>}
-                  <label class="line">
-                    <input type="checkbox" checked={only} onChange={event => setOnly(event.currentTarget.checked)} />
-                    {words.onlyChanged}
-                  </label>
-                  <span class="grow" />
-                  <Button size="small" icon="reload" onClick={generate}>
-                    {words.again}
-                  </Button>
-                </div>
-                {only && changed.length === 0 ? (
-                  <p class="muted">{words.allSame}</p>
-                ) : (
-                  <FileList business={business} files={only ? changed : all} onHost={onHost} />
-                )}
-              </>
-            );
-          }}
-        </Loaded>
+      {made && made.differing > 0 && (
+        <p class="note note-warn">
+          {words.differing(count(made.differing))}{' '}
+          <a href={`${paths.job(made.compared.id)}?q=differs`}>{words.showDiffering}</a>
+        </p>
       )}
+      {made && <FileTable business={business} filter={filter} templates={templates} turn={made.generated.id} />}
       <div class="line">
         <Button kind="primary" blocked={made ? null : words.generating} onClick={onNext}>
           {words.next}
+        </Button>
+        <Button icon="reload" blocked={doing ? words.generating : null} onClick={generate}>
+          {words.again}
         </Button>
       </div>
     </div>

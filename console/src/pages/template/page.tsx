@@ -15,6 +15,7 @@ import { useUrlState } from '../../url/state';
 import { BindingsTab } from './bindings';
 import { EditTab } from './edit';
 import { FilesTab } from './files';
+import { TemplateSettings } from './settings';
 import { t } from './strings';
 import './template.css';
 import { VersionsTab } from './versions';
@@ -72,7 +73,13 @@ export default function TemplatePage() {
   return (
     <div class="page">
       <BusinessHead id={business} active="templates" title={name}>
-        {answer.data && <Tags template={answer.data} />}
+        {answer.data && (
+          <>
+            <Tags template={answer.data} />
+            <span class="grow" />
+            <TemplateSettings business={business} template={answer.data} onChanged={reload} />
+          </>
+        )}
       </BusinessHead>
       <Loaded {...answer} lines={6}>
         {template => (
@@ -123,7 +130,7 @@ export default function TemplatePage() {
               </Loaded>
             )}
             {tab === 'bindings' && <BindingsTab business={business} template={template} onSaved={reload} />}
-            {tab === 'files' && <FilesTab business={business} template={template} state={state} set={set} />}
+            {tab === 'files' && <FilesTab business={business} template={template} />}
           </>
         )}
       </Loaded>

@@ -5,13 +5,12 @@ import { useData } from '../../api/use-data';
 import { createTemplate, type Template, type TemplateBody, templates } from '../../business/api';
 import { mayOperate } from '../../business/blocked';
 import { BusinessHead, useBusiness } from '../../business/head';
-import { TemplateFields } from '../../business/template-fields';
+import { TemplateDialog } from '../../business/template-dialog';
 import { Button } from '../../components/button';
-import { Dialog } from '../../components/dialog';
 import '../../components/field.css';
-import { Empty, ErrorBox, Loaded } from '../../components/states';
+import { Empty, Loaded } from '../../components/states';
 import { Ago } from '../../components/time';
-import { t as common, reasonWord } from '../../i18n/common';
+import { reasonWord } from '../../i18n/common';
 import { count } from '../../i18n/format';
 import { useThrottled } from '../../live/throttled';
 import { useTitle } from '../../shell/title';
@@ -110,57 +109,26 @@ function Row({ business, one }: { business: number; one: Template }) {
   );
 }
 
+const NEW: TemplateBody = {
+  template_name: '',
+  file_name: '',
+  abs_path: '',
+  owner: 'root',
+  group: 'root',
+  filemode: '0644',
+  line_separator: 'LF',
+};
+
 function Make({ business, onClose }: { business: number; onClose: () => void }) {
   const { route } = useLocation();
   const words = t();
-  const [body, setBody] = useState<TemplateBody>({
-    template_name: '',
-    file_name: '',
-    abs_path: '',
-    owner: 'root',
-    group: 'root',
-    filemode: '0644',
-    line_separator: 'LF',
-  });
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<Error | null>(null);
-  const save = async () => {
-    setBusy(true);
-    setError(null);
-    try {
-      const made = await createTemplate(business, body);
-      onClose();
-      route(paths.template(business, made.id));
-    } catch (failed) {
-      setError(failed as Error);
-      setBusy(false);
-    }
-  };
-  const missing = !body.template_name || !body.file_name || !body.abs_path;
   return (
-    <Dialog
+    <TemplateDialog
       title={words.make}
+      action={words.make}
+      body={NEW}
+      save={async body => route(paths.template(business, (await createTemplate(business, body)).id))}
       onClose={onClose}
-      footer={
-        <>
-          <Button onClick={onClose}>{common().cancel}</Button>
-          <Button kind="primary" busy={busy} blocked={missing ? words.missing : null} onClick={save}>
-            {words.make}
-          </Button>
-        </>
-      }
-    >
-      <form
-        class="stack"
-        onSubmit={event => {
-          event.preventDefault();
-          if (!missing && !busy) void save();
-        }}
-      >
-        <TemplateFields body={body} onChange={setBody} />
-        {error && <ErrorBox title={words.refused} error={error} />}
-        <button type="submit" class="visually-hidden" tabIndex={-1} aria-hidden="true" />
-      </form>
-    </Dialog>
+    />
   );
 }

@@ -15,8 +15,6 @@ export const t = defineStrings({
     active: (n: number) => `active: version ${n}`,
     draft: (n: number) => `draft: version ${n}`,
     notActive: 'no active version',
-    missing: 'Name, folder and file name are needed',
-    refused: 'It was refused',
   },
   zh: {
     title: '配置模板',
@@ -31,7 +29,5 @@ export const t = defineStrings({
     active: n => `生效：版本 ${n}`,
     draft: n => `草稿：版本 ${n}`,
     notActive: '没有生效版本',
-    missing: '需要名称、目录和文件名',
-    refused: '请求被拒绝',
   },
 });

@@ -98,6 +98,7 @@ pub(crate) fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(templates::versions::clone))
         .routes(routes!(templates::files::list))
         .routes(routes!(templates::files::of_template))
+        .routes(routes!(templates::files::list_of_business))
         .routes(routes!(templates::files::show))
         .routes(routes!(jobs::list, jobs::create))
         .routes(routes!(jobs::show))

@@ -92,6 +92,7 @@ impl Operation {
             | "list_businesses"
             | "list_config_files"
             | "list_template_files"
+            | "list_business_files"
             | "list_templates"
             | "show_template"
             | "show_topology"

@@ -33,8 +33,6 @@ const UNREGISTERED: &str = "unregistered";
 #[into_params(parameter_in = Query)]
 #[allow(dead_code, reason = "read by the OpenAPI document only")]
 pub(crate) struct ViewFilterParams {
-    /// Its id
-    business: u32,
     /// test, experience or formal, or 1, 2, 3; all if not given
     env: Option<String>,
     /// Ids of sets. Lists are repeated or separated by commas
@@ -73,6 +71,7 @@ pub(crate) struct ViewFilterParams {
     ("by" = String, Query, description = "Some of env, set, module, service, name, status, state (a process counts for each state \
         that an instance is in), managed, connected and cloud. Each is not narrowed by its own part of the filter; an expression \
         narrows all"),
+    ("business" = u32, Query, description = "Its id"),
     ViewFilterParams,
     ("top" = Option<u64>, Query, description = "How many values of each, 1 to 1000, 50 if not given"),
 ), responses((status = 200, description = "The counts", body = FacetList), Refusals))]
@@ -90,6 +89,7 @@ pub(crate) async fn facets(
 
 /// Lists processes of a business, with the exact number of all that match.
 #[utoipa::path(get, path = "/api/v1/processes/view", operation_id = "list_view", tag = "view", params(
+    ("business" = u32, Query, description = "Its id"),
     ViewFilterParams,
     ("order" = Option<String>, Query, description = "Some of set, module, name, id, ip, status (what does not run \
         first), state (what needs attention first) and started, each with - before it for descending"),

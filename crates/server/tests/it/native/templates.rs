@@ -138,6 +138,45 @@ async fn a_template_from_its_draft_to_a_generated_file() {
         let path = format!("{of_template}{query}");
         assert_eq!(rig.native("GET", &path, Value::Null).await.0, status);
     }
+    let (_, view) = rig
+        .native("GET", "/processes/view?business=2&id=47", Value::Null)
+        .await;
+    let alias = view["processes"][0]["name"].clone();
+    let all = "/businesses/2/config-files";
+    let (status, page) = rig.native("GET", all, Value::Null).await;
+    assert_eq!(
+        (status, &page["count"], &page["total"]),
+        (200, &json!(2), &json!(2)),
+        "{page}"
+    );
+    assert_eq!(
+        (
+            &page["files"][1]["name"],
+            &page["files"][1]["host"],
+            &page["files"][1]["local_inst_id"]
+        ),
+        (&alias, &json!("0:10.0.0.2"), &json!(2)),
+        "{page}"
+    );
+    let some = |query: &str| format!("{all}?{query}");
+    for (query, count, total, shown) in [
+        ("changed=true&start=1", 2, 2, 1),
+        ("changed=false", 0, 2, 0),
+        ("limit=1", 2, 2, 1),
+        ("template=999", 0, 0, 0),
+        ("id=46", 0, 0, 0),
+    ] {
+        let (status, page) = rig.native("GET", &some(query), Value::Null).await;
+        assert_eq!(status, 200, "{query}: {page}");
+        let found = (
+            &page["count"],
+            &page["total"],
+            page["files"].as_array().unwrap().len(),
+        );
+        assert_eq!(found, (&json!(count), &json!(total), shown), "{query}");
+    }
+    let (status, _) = rig.native("GET", &some("changed=odd"), Value::Null).await;
+    assert_eq!(status, 400);
     let one = format!("{files}/1/{}", template["id"]);
     let (status, file) = rig.native("GET", &one, Value::Null).await;
     assert_eq!(

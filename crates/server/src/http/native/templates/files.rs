@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
-use api::{ConfigFileList, ConfigFileShown, FileShown, TemplateFileList, TemplateFileRow};
+use api::{
+    ConfigFileList, ConfigFileOf, ConfigFilePage, ConfigFileShown, FileShown, TemplateFileList,
+    TemplateFileRow,
+};
 use axum::extract::State;
 use axum::response::Response;
-use control::{Drift, FileFilter, FileStage, TemplateFile};
+use control::{Drift, FileFilter, FileQuery, FileStage, TemplateFile};
 use model::Invalid;
 use model::access::Permission;
 use model::config_template::{ConfigFileRow, FileState, TemplateId};
@@ -13,9 +16,11 @@ use model::topology::{BkProcessId, BusinessId};
 
 use super::super::ApiError;
 use super::super::caller::Authenticated;
+use super::super::filter::parse_id;
 use super::super::refusals::Refusals;
 use super::super::request::{PathParams, QueryParams};
 use super::super::response::{fit, ok};
+use super::super::view::{ViewFilterParams, filter_of};
 use crate::http::HttpState;
 
 fn shown(state: &FileState, content: Option<Arc<str>>) -> FileShown {
@@ -124,6 +129,50 @@ fn template_file(file: TemplateFile) -> TemplateFileRow {
         drift_text,
         drift_reason: drift_reason.map(Into::into),
     }
+}
+
+/// Lists the config files of all processes of a business that match, with the exact number.
+#[utoipa::path(get, path = "/api/v1/businesses/{id}/config-files", operation_id = "list_business_files", tag = "templates", params(
+    ("id" = u32, Path),
+    ViewFilterParams,
+    ("template" = Option<String>, Query, description = "Ids of templates"),
+    ("changed" = Option<bool>, Query, description = "Whether what was generated differs from what was released, or was never released"),
+    ("start" = Option<u64>, Query, description = "The first row, from 0"),
+    ("limit" = Option<u64>, Query, description = "1 to 1000, 100 if not given"),
+), responses((status = 200, description = "A page of files", body = ConfigFilePage), Refusals))]
+pub(crate) async fn list_of_business(
+    State(http): State<HttpState>,
+    Authenticated(caller): Authenticated,
+    PathParams(id): PathParams<u32>,
+    params: QueryParams,
+) -> Result<Response, ApiError> {
+    let (start, limit) = params.page()?;
+    let templates = params.list("template", parse_id)?;
+    let query = FileQuery {
+        processes: filter_of(BusinessId(id), &params)?,
+        templates: templates.map(|ids| ids.into_iter().map(TemplateId).collect()),
+        changed: params.flag("changed")?,
+    };
+    let page = http
+        .control
+        .templates()
+        .files_page(&caller, &query, start, limit)?;
+    let state = |state: &Option<FileState>| state.as_ref().map(|state| shown(state, None));
+    let files = page.files.iter().map(|of| ConfigFileOf {
+        process: of.file.process.0,
+        name: of.name.clone(),
+        host: of.host.into(),
+        local_inst_id: of.file.local_inst_id,
+        template: of.file.template.0,
+        generated: state(&of.file.generated),
+        released: state(&of.file.released),
+    });
+    Ok(ok(&ConfigFilePage {
+        count: page.count,
+        total: page.total,
+        start,
+        files: fit(files),
+    }))
 }
 
 /// Shows a config file with its text.
