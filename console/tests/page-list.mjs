@@ -26,6 +26,7 @@ export const PAGES = [
   ['one template, bindings', '/ui/b/{business}/templates/{template}?tab=bindings', '.template-bindings'],
   ['one template, files', '/ui/b/{business}/templates/{template}?tab=files', '.placeholder, .file-list'],
   ['release', '/ui/b/{business}/release', '.release-templates'],
+  ['release, files', '/ui/b/{business}/release?step=files', '.table-row'],
   ['release, roll out', '/ui/b/{business}/release?step=roll', '.steps'],
   ['an operation', '/ui/ops/task/{task}', '.operation-progress'],
   ['operations', '/ui/ops', '.table-row'],

@@ -80,7 +80,7 @@ await flow(async browser => {
 
   await step('deleting says what is bound, and then it is gone', async () => {
     await page.getByRole('button', { name: 'Delete', exact: true }).click();
-    await page.locator('dialog', { hasText: 'It is bound to 1 processes and 0 process templates' }).waitFor();
+    await page.locator('dialog', { hasText: 'It is bound to 1 process and 0 process templates' }).waitFor();
     await press('Delete');
     await gone();
     await page.waitForURL(/\/templates$/);

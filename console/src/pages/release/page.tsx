@@ -300,10 +300,10 @@ function Files({
         </div>
       )}
       {made && made.differing > 0 && (
-        <p class="note note-warn">
-          {words.differing(count(made.differing))}{' '}
+        <div class="note note-warn line">
+          <span class="grow">{words.differing(made.differing, count(made.differing))}</span>
           <a href={`${paths.job(made.compared.id)}?q=differs`}>{words.showDiffering}</a>
-        </p>
+        </div>
       )}
       {made && <FileTable business={business} filter={filter} templates={templates} turn={made.generated.id} />}
       <div class="line">

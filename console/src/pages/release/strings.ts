@@ -23,7 +23,8 @@ export const t = defineStrings({
     notGenerated: 'The files could not be generated',
     failed: (n: string) => `${n} could not be generated`,
     openJob: 'Open the job',
-    differing: (n: string) => `${n} instances have files on their hosts that are not as they were released.`,
+    differing: (n: number, text: string) =>
+      `${text} ${plural(n, 'instance has', 'instances have')} files on the host that are missing, or not as they were released.`,
     showDiffering: 'Show them',
     again: 'Generate again',
     afterwards: 'After an instance got its files',
@@ -53,7 +54,7 @@ export const t = defineStrings({
     notGenerated: '无法生成文件',
     failed: n => `${n} 个文件无法生成`,
     openJob: '打开作业',
-    differing: n => `${n} 个实例在主机上的文件与已下发的不同。`,
+    differing: (_n, text) => `${text} 个实例在主机上的文件缺失，或与已下发的不同。`,
     showDiffering: '查看',
     again: '重新生成',
     afterwards: '实例获得文件之后',

@@ -32,7 +32,7 @@ export function TemplateSettings({
   const may = mayOperate(business) ? null : reasonWord('role');
   const { processes, process_templates } = template.bindings;
   return (
-    <>
+    <span class="line">
       <Button size="small" blocked={may} onClick={() => setAsking('change')}>
         {words.change}
       </Button>
@@ -66,10 +66,10 @@ export function TemplateSettings({
         >
           {processes.length + process_templates.length === 0
             ? words.deleteUnbound
-            : words.deleteBound(count(processes.length), count(process_templates.length))}{' '}
+            : words.deleteBound(processes.length, process_templates.length)}{' '}
           {words.deleteText(template.versions, count(template.versions))}
         </Confirm>
       )}
-    </>
+    </span>
   );
 }

@@ -15,8 +15,8 @@ export const t = defineStrings({
     settingsSaved: 'The template is changed. Files on hosts stay until the next release.',
     delete: 'Delete',
     deleteTitle: (name: string) => `Delete ${name}?`,
-    deleteBound: (processes: string, templates: string) =>
-      `It is bound to ${processes} processes and ${templates} process templates, which get no more files of it.`,
+    deleteBound: (processes: number, templates: number) =>
+      `It is bound to ${processes} ${plural(processes, 'process', 'processes')} and ${templates} process ${plural(templates, 'template', 'templates')}, which get no more files of it.`,
     deleteUnbound: 'It is bound to no process.',
     deleteText: (n: number, text: string) =>
       `Its ${text} ${plural(n, 'version is', 'versions are')} lost. Files that it made stay on their hosts.`,

@@ -289,3 +289,8 @@ fn figures_are_charts_that_zoom() {
 fn two_outputs_are_followed_at_once() {
     run("follows");
 }
+
+#[test]
+fn templates_are_changed_deleted_and_their_files_listed() {
+    run("templates");
+}
