@@ -83,11 +83,5 @@ function classesOf(style: Style): string {
   return classes.join(' ');
 }
 
-/** The server writes control characters of messages and kept output as `\\u{1b}`; this brings the escapes of terminals back. */
-export const withEscapes = (text: string) => text.replace(/\\u\{1b\}/g, '\x1b');
-
-/** A message without colours, for one line of text. */
-export const plainMessage = (text: string) => (text.includes('\\u{1b}') ? withoutAnsi(withEscapes(text)) : text);
-
 /** For copying and filtering. */
 export const withoutAnsi = (line: string) => line.replace(SEQUENCE, '');

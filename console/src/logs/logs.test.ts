@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseAnsi, plainMessage, withoutAnsi } from './ansi';
+import { parseAnsi, withoutAnsi } from './ansi';
 import { LineRing, MatchingLines } from './ring';
 
 test('output that is cut anywhere becomes the same lines', () => {
@@ -47,11 +47,6 @@ test('colours become classes', () => {
 test('what moves a cursor, sets a title or rings a bell is removed, and markup stays text', () => {
   assert.deepEqual(parseAnsi('\x1b]0;title\x07\x1b[2J<b>x</b>\x07'), [{ text: '<b>x</b>', classes: '' }]);
   assert.equal(withoutAnsi('\x1b[31mred\x1b[0m\x1b[K'), 'red');
-});
-
-test('escapes that the server wrote out are not shown in messages', () => {
-  assert.equal(plainMessage('\\u{1b}[31mERROR\\u{1b}[0m no such table'), 'ERROR no such table');
-  assert.equal(plainMessage('C:\\users'), 'C:\\users');
 });
 
 test('matching lines are found once, also after a new filter or a new log', () => {

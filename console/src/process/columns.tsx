@@ -4,7 +4,6 @@ import { StateBadge } from '../components/state-badge';
 import { Ago, Since } from '../components/time';
 import { t as common } from '../i18n/common';
 import { count, decimal, hostText } from '../i18n/format';
-import { plainMessage } from '../logs/ansi';
 import type { Column } from '../table/table';
 import { paths } from '../url/paths';
 import { exitWords } from './exit';
@@ -131,7 +130,7 @@ export function processColumns(): Column<Process>[] {
       width: 160,
       grow: 4,
       rank: 2,
-      cell: row => <span title={plainMessage(rowText(row))}>{plainMessage(rowText(row))}</span>,
+      cell: row => <span title={rowText(row)}>{rowText(row)}</span>,
     },
     {
       key: 'labels',

@@ -12,7 +12,6 @@ import { ErrorBox, errorText, Loaded, Skeleton } from '../components/states';
 import { Ago, Since } from '../components/time';
 import { reasonWord } from '../i18n/common';
 import { useLive } from '../live/live';
-import { plainMessage } from '../logs/ansi';
 import { AnsiLines } from '../logs/ansi-lines';
 import { paths } from '../url/paths';
 import { exitWords } from './exit';
@@ -34,7 +33,7 @@ export function WhySentence({ process, host, row }: WhyProps) {
   const text = said || row.message || exitWords(row.last_exit) || t().noWhy;
   return (
     <div class={`why why-${toneOf(row.state)}`}>
-      <p class="why-text">{plainMessage(text)}</p>
+      <p class="why-text">{text}</p>
       {answer.data && answer.data.since > 0 && (
         <p class="muted">
           {t().forTime} <Since at={answer.data.since} long />
@@ -124,7 +123,7 @@ export function TimelineList({ process, host, limit = 50 }: { process?: string; 
             </span>
             <div class="grow">
               <p class="timeline-text">
-                {plainMessage(entryText(entry))}
+                {entryText(entry)}
                 {entry.task_id && (
                   <>
                     {' '}

@@ -10,7 +10,7 @@ use crate::held::{ForeignProcess, HeldProcess, HeldReport};
 use crate::operation::{CommandRun, MAX_OUTPUT, OutcomeSubject, ProcessInspection};
 use crate::spec::raw::{MAX_COMMAND_LEN, MAX_PATH_LEN};
 use crate::status::HealthResult;
-use crate::text::{sanitize_last_lines, sanitize_line, sanitize_lines};
+use crate::text::{sanitize_line, sanitize_lines, sanitize_output_end};
 use crate::{Outcome, Status};
 
 /// A sentence for people: the reason of a state, an event or a refusal.
@@ -63,7 +63,7 @@ impl Outcome {
         }) = &mut self.ran
         {
             sanitize_lines(command, MAX_COMMAND_LEN);
-            sanitize_last_lines(output, MAX_OUTPUT);
+            sanitize_output_end(output, MAX_OUTPUT);
         }
         if let Some(instance) = &mut self.instance {
             let ProcessInspection {

@@ -347,7 +347,7 @@ pub fn truncate_output(output: &mut String) {
         output.push_str(CUT);
     }
     // A diff contains text from files of the host.
-    crate::text::sanitize_lines(output, MAX_OUTPUT);
+    crate::text::sanitize_output(output, MAX_OUTPUT);
 }
 
 /// Describes the process of a task by names, which stay true when the topology changes.

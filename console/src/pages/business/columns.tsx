@@ -7,7 +7,6 @@ import { STATES, StateBadge } from '../../components/state-badge';
 import { Since } from '../../components/time';
 import { t as common, envWord } from '../../i18n/common';
 import { count, decimal, hostText } from '../../i18n/format';
-import { plainMessage } from '../../logs/ansi';
 import { rowText } from '../../process/sentences';
 import { t as processWords } from '../../process/strings';
 import type { Column } from '../../table/table';
@@ -203,7 +202,7 @@ export function viewColumns(onExpand: (expand: string[]) => void): Column<ViewLi
       rank: 2,
       cell: ({ row, instance }) => {
         const one = instance ?? worst(row.instances);
-        const text = one ? plainMessage(rowText(one)) : '';
+        const text = one ? rowText(one) : '';
         return <span title={text}>{text}</span>;
       },
     },

@@ -15,7 +15,6 @@ import { Since } from '../../components/time';
 import { t as common, envWord, opWord } from '../../i18n/common';
 import { decimal } from '../../i18n/format';
 import { useLive } from '../../live/live';
-import { plainMessage } from '../../logs/ansi';
 import { askOperation } from '../../operate/host';
 import { OPERATIONS } from '../../process/actions';
 import { rowText } from '../../process/sentences';
@@ -98,7 +97,7 @@ function Inside({ row }: { row: ViewProcess }) {
                   </span>
                 )}
               </div>
-              {one.message && <p class="view-message">{plainMessage(rowText(one))}</p>}
+              {one.message && <p class="view-message">{rowText(one)}</p>}
               <div class="line view-links">
                 <a href={paths.instance(one.process, row.host, { tab: 'logs' })}>{words.output}</a>
                 <a href={paths.instance(one.process, row.host)}>{words.why}</a>

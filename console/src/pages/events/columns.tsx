@@ -4,7 +4,6 @@ import type { Tone } from '../../components/state-badge';
 import { hostText } from '../../i18n/format';
 import '../../components/state-badge.css';
 import { Ago } from '../../components/time';
-import { plainMessage } from '../../logs/ansi';
 import type { Column } from '../../table/table';
 import { paths } from '../../url/paths';
 import { t } from './strings';
@@ -68,7 +67,7 @@ export function eventColumns(): Column<EventRow>[] {
       width: 200,
       grow: 5,
       rank: 2,
-      cell: row => <span title={plainMessage(row.reason)}>{plainMessage(row.reason)}</span>,
+      cell: row => <span title={row.reason}>{row.reason}</span>,
     },
   ];
 }

@@ -5,7 +5,6 @@ import { CopyButton } from '../../components/copy-button';
 import { errorText } from '../../components/states';
 import { toast } from '../../components/toast';
 import { count } from '../../i18n/format';
-import { plainMessage } from '../../logs/ansi';
 import { paths } from '../../url/paths';
 import type { SetState } from '../../url/state';
 import type { OperationState } from './page';
@@ -45,7 +44,7 @@ export function Failures({ groups, state, set, source, mayRetry, blocked }: Fail
             <li key={`${code} ${group.reason}`} class={`failure ${chosen ? 'is-chosen' : ''}`}>
               <span class="failure-count">{count(group.count)}</span>
               <span class="grow failure-text">
-                {plainMessage(group.reason)} <span class="muted nowrap">{words.code(group.code)}</span>
+                {group.reason} <span class="muted nowrap">{words.code(group.code)}</span>
                 <span class="muted failure-hosts"> · {group.hosts.join(', ')}</span>
               </span>
               <Button

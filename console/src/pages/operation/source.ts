@@ -4,7 +4,6 @@ import { ApiError } from '../../api/errors';
 import type { FailureGroup, JobRow, JobTask, Target, TaskDetail } from '../../api/types';
 import type { Reason } from '../../i18n/reasons';
 import type { Change } from '../../live/changes';
-import { plainMessage, withEscapes } from '../../logs/ansi';
 import { segment } from '../../url/codec';
 import { groupFailures, inGroup } from './groups';
 
@@ -202,10 +201,10 @@ export function readTarget(target: Target): ResultRow {
     host: target.host,
     op: target.op,
     code: target.code,
-    message: plainMessage(target.message || target.warning || ''),
+    message: target.message || target.warning || '',
     reason: target.reason ?? null,
     command: target.command ?? '',
-    output: withEscapes(target.output ?? ''),
+    output: target.output ?? '',
     exit: { code: target.exit_code ?? null, signal: target.exit_signal ?? null },
     tookMs: target.took_ms ?? target.duration_ms ?? null,
     solutions: [],
@@ -285,10 +284,10 @@ function readJobTask(task: JobTask, action: string): ResultRow {
     host: task.host,
     op: action,
     code: task.code,
-    message: plainMessage(task.reason),
+    message: task.reason,
     reason: task.cause ?? null,
     command: task.command,
-    output: withEscapes(task.output),
+    output: task.output,
     exit: { code: null, signal: null },
     tookMs: task.ended_at > 0 && task.started_at > 0 ? task.ended_at - task.started_at : null,
     solutions: task.solutions,

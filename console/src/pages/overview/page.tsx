@@ -12,7 +12,6 @@ import { Ago } from '../../components/time';
 import { opWord } from '../../i18n/common';
 import { count, hostText } from '../../i18n/format';
 import { useLive } from '../../live/live';
-import { plainMessage } from '../../logs/ansi';
 import { eventText } from '../../process/sentences';
 import { useTitle } from '../../shell/title';
 import { paths } from '../../url/paths';
@@ -164,8 +163,8 @@ function EventList({ events }: { events: EventRow[] }) {
           <span class="latest-when muted">
             <Ago at={event.at} />
           </span>
-          <span class="latest-text ellipsis" title={plainMessage(eventText(event.kind, event.reason))}>
-            {plainMessage(eventText(event.kind, event.reason))}
+          <span class="latest-text ellipsis" title={eventText(event.kind, event.reason)}>
+            {eventText(event.kind, event.reason)}
           </span>
         </li>
       ))}
