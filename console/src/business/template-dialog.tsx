@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { Button } from '../components/button';
 import { Dialog } from '../components/dialog';
 import { ErrorBox } from '../components/states';
+import { useSubmit } from '../components/use-submit';
 import { t as common } from '../i18n/common';
 import type { TemplateBody } from './api';
 import { TemplateFields } from './template-fields';
@@ -19,25 +20,13 @@ interface TemplateDialogProps {
 export function TemplateDialog({ title, action, body: before, save, onClose }: TemplateDialogProps) {
   const words = t();
   const [body, setBody] = useState(before);
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<Error | null>(null);
+  const { busy, error, send } = useSubmit(() => save(body), onClose);
   const blocked =
     !body.template_name || !body.file_name || !body.abs_path
       ? words.missing
       : JSON.stringify(body) === JSON.stringify(before)
         ? words.unchanged
         : null;
-  const run = async () => {
-    setBusy(true);
-    setError(null);
-    try {
-      await save(body);
-      onClose();
-    } catch (failed) {
-      setError(failed as Error);
-      setBusy(false);
-    }
-  };
   return (
     <Dialog
       title={title}
@@ -45,7 +34,7 @@ export function TemplateDialog({ title, action, body: before, save, onClose }: T
       footer={
         <>
           <Button onClick={onClose}>{common().cancel}</Button>
-          <Button kind="primary" busy={busy} blocked={blocked} onClick={run}>
+          <Button kind="primary" busy={busy} blocked={blocked} onClick={send}>
             {action}
           </Button>
         </>
@@ -55,7 +44,7 @@ export function TemplateDialog({ title, action, body: before, save, onClose }: T
         class="stack"
         onSubmit={event => {
           event.preventDefault();
-          if (!blocked && !busy) void run();
+          if (!blocked) void send();
         }}
       >
         <TemplateFields body={body} onChange={setBody} />

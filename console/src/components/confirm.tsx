@@ -1,11 +1,11 @@
 /** A question before something that cannot be taken back. Stays open and says why when it was refused. */
 import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
 import { t } from '../i18n/common';
 import { Button } from './button';
 import { Dialog } from './dialog';
 import './field.css';
 import { errorText } from './states';
+import { useSubmit } from './use-submit';
 
 interface ConfirmProps {
   title: string;
@@ -19,19 +19,7 @@ interface ConfirmProps {
 }
 
 export function Confirm({ title, children, action, danger, run, onClose }: ConfirmProps) {
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<Error | null>(null);
-  const go = async () => {
-    setBusy(true);
-    setError(null);
-    try {
-      await run();
-      onClose();
-    } catch (refused) {
-      setError(refused as Error);
-      setBusy(false);
-    }
-  };
+  const { busy, error, send } = useSubmit(run, onClose);
   return (
     <Dialog
       title={title}
@@ -41,7 +29,7 @@ export function Confirm({ title, children, action, danger, run, onClose }: Confi
           <Button onClick={onClose} autofocus>
             {t().cancel}
           </Button>
-          <Button kind={danger ? 'danger' : 'primary'} busy={busy} onClick={go}>
+          <Button kind={danger ? 'danger' : 'primary'} busy={busy} onClick={send}>
             {action}
           </Button>
         </>

@@ -1,14 +1,14 @@
 import { useMemo, useState } from 'preact/hooks';
-import { call, get, post } from '../../api/client';
+import { get, post } from '../../api/client';
 import type { components } from '../../api/schema';
-import { Ago, Time } from '../../components/time';
+import { Time } from '../../components/time';
 import { t as common } from '../../i18n/common';
 import { count } from '../../i18n/format';
 import { language } from '../../i18n/i18n';
 import type { Column } from '../../table/table';
 import { segment } from '../../url/codec';
-import { GrantFields, Grants, grantBody, grantsText, NEW_GRANT } from './grants';
-import { Check, FormDialog, Remove, Secret, TextField, WholeList } from './parts';
+import { GrantFields, Grants, grantBody, grantsColumn, grantsText, NEW_GRANT } from './grants';
+import { Check, createdColumn, FormDialog, Remove, Secret, TextField, WholeList } from './parts';
 import { t } from './strings';
 
 type App = components['schemas']['AppRow'];
@@ -17,14 +17,7 @@ const rateText = (row: App) => (row.rate_limit === 0 ? t().apps.unlimited : coun
 
 const columns = (): Column<App>[] => [
   { key: 'code', title: t().apps.code, width: 140, grow: 1, rank: 0, cell: row => row.code },
-  {
-    key: 'grants',
-    title: t().grants,
-    width: 160,
-    grow: 4,
-    rank: 1,
-    cell: row => <span title={grantsText(row.grants)}>{grantsText(row.grants)}</span>,
-  },
+  grantsColumn(),
   {
     key: 'trusted',
     title: t().apps.trustedShort,
@@ -33,14 +26,7 @@ const columns = (): Column<App>[] => [
     cell: row => (row.trusted ? common().yes : common().no),
   },
   { key: 'rate', title: t().apps.rate, width: 130, rank: 4, align: 'right', cell: rateText },
-  {
-    key: 'created',
-    title: t().created,
-    width: 100,
-    rank: 2,
-    align: 'right',
-    cell: row => <Ago at={row.created_at} />,
-  },
+  createdColumn(2),
 ];
 
 export function Apps() {
@@ -68,8 +54,8 @@ export function Apps() {
           <Remove
             what={row.code}
             text={t().apps.removeText}
-            run={async () => {
-              await call('DELETE', `/apps/${segment(row.code)}`);
+            path={`/apps/${segment(row.code)}`}
+            onRemoved={() => {
               close();
               reload();
             }}

@@ -6,6 +6,7 @@ import { Button } from '../../components/button';
 import { Select } from '../../components/select';
 import { errorText } from '../../components/states';
 import { toast } from '../../components/toast';
+import type { Column } from '../../table/table';
 import { segment } from '../../url/codec';
 import { FormDialog, TextField, words } from './parts';
 import { t } from './strings';
@@ -26,6 +27,15 @@ export const grantsText = (grants: Grant[]) =>
   grants.length === 0
     ? t().nothingGranted
     : grants.map(grant => `${roleWord(grant.role)}: ${whereText(grant)}`).join('; ');
+
+export const grantsColumn = <T extends { grants: Grant[] }>(): Column<T> => ({
+  key: 'grants',
+  title: t().grants,
+  width: 160,
+  grow: 4,
+  rank: 1,
+  cell: row => <span title={grantsText(row.grants)}>{grantsText(row.grants)}</span>,
+});
 
 export interface GrantDraft {
   role: string;

@@ -1,6 +1,7 @@
 /** What the sections share: a list with a drawer, forms in dialogs, secrets that are shown once. */
 import type { ComponentChildren } from 'preact';
 import { useId, useState } from 'preact/hooks';
+import { call } from '../../api/client';
 import { Button } from '../../components/button';
 import { Confirm } from '../../components/confirm';
 import { CopyButton } from '../../components/copy-button';
@@ -9,6 +10,8 @@ import { Drawer } from '../../components/drawer';
 import '../../components/field.css';
 import type { IconName } from '../../components/icon';
 import { Empty, errorText } from '../../components/states';
+import { Ago } from '../../components/time';
+import { useSubmit } from '../../components/use-submit';
 import { useTyping } from '../../components/use-typing';
 import { t as common } from '../../i18n/common';
 import type { Rows } from '../../table/rows';
@@ -84,6 +87,15 @@ export function WholeList<T>(props: WholeListProps<T>) {
   );
 }
 
+export const createdColumn = <T extends { created_at: number }>(rank: number): Column<T> => ({
+  key: 'created',
+  title: t().created,
+  width: 100,
+  rank,
+  align: 'right',
+  cell: row => <Ago at={row.created_at} />,
+});
+
 interface FormDialogProps {
   title: string;
   action: string;
@@ -96,24 +108,8 @@ interface FormDialogProps {
 /** A form; after it, a secret that is shown once, if the answer has one. */
 export function FormDialog({ title, action, submit, onClose, children }: FormDialogProps) {
   const id = useId();
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<Error | null>(null);
   const [shown, setShown] = useState<ComponentChildren>(null);
-  const send = async (event: Event) => {
-    event.preventDefault();
-    if (busy) return;
-    setBusy(true);
-    setError(null);
-    try {
-      const secret = await submit();
-      if (secret) setShown(secret);
-      else onClose();
-    } catch (refused) {
-      setError(refused as Error);
-    } finally {
-      setBusy(false);
-    }
-  };
+  const { busy, error, send } = useSubmit(submit, secret => (secret ? setShown(secret) : onClose()));
   if (shown)
     return (
       <Dialog
@@ -134,7 +130,14 @@ export function FormDialog({ title, action, submit, onClose, children }: FormDia
     );
   return (
     <Dialog title={title} onClose={onClose}>
-      <form class="admin-form" id={id} onSubmit={send}>
+      <form
+        class="admin-form"
+        id={id}
+        onSubmit={event => {
+          event.preventDefault();
+          void send();
+        }}
+      >
         {children}
         {error && (
           <p class="note note-bad" role="alert">
@@ -213,10 +216,13 @@ interface RemoveProps {
   what: string;
   text: string;
   blocked?: string | null;
-  run: () => Promise<unknown>;
+  /** What is deleted in the API. */
+  path: string;
+  onRemoved: () => void;
 }
 
-export function Remove({ what, text: consequence, blocked, run }: RemoveProps) {
+export function Remove({ what, text: consequence, blocked, path, onRemoved }: RemoveProps) {
+  const run = () => call('DELETE', path).then(onRemoved);
   const [asking, setAsking] = useState(false);
   return (
     <div class="line">

@@ -1,16 +1,16 @@
 import { useMemo, useState } from 'preact/hooks';
-import { call, get, post } from '../../api/client';
+import { get, post } from '../../api/client';
 import type { components } from '../../api/schema';
 import type { CreatedToken } from '../../api/types';
 import { Select } from '../../components/select';
-import { Ago, now, Time } from '../../components/time';
+import { now, Time } from '../../components/time';
 import { t as common } from '../../i18n/common';
 import { count, duration } from '../../i18n/format';
 import { language } from '../../i18n/i18n';
 import { joinCommand } from '../../join/command';
 import type { Column } from '../../table/table';
 import { segment } from '../../url/codec';
-import { Check, FormDialog, Remove, Secret, TextField, WholeList } from './parts';
+import { Check, createdColumn, FormDialog, Remove, Secret, TextField, WholeList } from './parts';
 import { t } from './strings';
 
 type Token = components['schemas']['TokenRow'];
@@ -28,14 +28,7 @@ const columns = (): Column<Token>[] => [
   { key: 'expires', title: t().tokens.expires, width: 110, grow: 1, rank: 0, cell: expiresText },
   { key: 'uses', title: t().tokens.uses, width: 100, rank: 1, align: 'right', cell: usesText },
   { key: 'host', title: t().tokens.host, width: 120, grow: 1, rank: 2, cell: row => row.host ?? t().tokens.anyHost },
-  {
-    key: 'created',
-    title: t().created,
-    width: 100,
-    rank: 3,
-    align: 'right',
-    cell: row => <Ago at={row.created_at} />,
-  },
+  createdColumn(3),
 ];
 
 export function Tokens() {
@@ -66,8 +59,8 @@ export function Tokens() {
           <Remove
             what={row.id}
             text={t().tokens.removeText}
-            run={async () => {
-              await call('DELETE', `/tokens/${segment(row.id)}`);
+            path={`/tokens/${segment(row.id)}`}
+            onRemoved={() => {
               close();
               reload();
             }}

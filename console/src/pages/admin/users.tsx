@@ -1,38 +1,24 @@
 import { useMemo, useState } from 'preact/hooks';
-import { call, get, post } from '../../api/client';
+import { get, post } from '../../api/client';
 import type { components } from '../../api/schema';
 import { me } from '../../api/session';
 import { Button } from '../../components/button';
 import { errorText } from '../../components/states';
-import { Ago, Time } from '../../components/time';
+import { Time } from '../../components/time';
 import { toast } from '../../components/toast';
 import { language } from '../../i18n/i18n';
 import type { Column } from '../../table/table';
 import { segment } from '../../url/codec';
-import { GrantFields, Grants, grantBody, grantsText, NEW_GRANT } from './grants';
-import { FormDialog, Remove, Secret, TextField, WholeList } from './parts';
+import { GrantFields, Grants, grantBody, grantsColumn, grantsText, NEW_GRANT } from './grants';
+import { createdColumn, FormDialog, Remove, Secret, TextField, WholeList } from './parts';
 import { t } from './strings';
 
 type User = components['schemas']['UserRow'];
 
 const columns = (): Column<User>[] => [
   { key: 'name', title: t().users.name, width: 140, grow: 1, rank: 0, cell: row => row.name },
-  {
-    key: 'grants',
-    title: t().grants,
-    width: 160,
-    grow: 4,
-    rank: 1,
-    cell: row => <span title={grantsText(row.grants)}>{grantsText(row.grants)}</span>,
-  },
-  {
-    key: 'created',
-    title: t().created,
-    width: 100,
-    rank: 2,
-    align: 'right',
-    cell: row => <Ago at={row.created_at} />,
-  },
+  grantsColumn(),
+  createdColumn(2),
 ];
 
 export function Users() {
@@ -80,8 +66,8 @@ function UserDrawer({ row, reload, close }: { row: User; reload: () => void; clo
         what={row.name}
         text={words.users.removeText}
         blocked={me.value?.user?.name === row.name ? words.you : null}
-        run={async () => {
-          await call('DELETE', `/users/${segment(row.name)}`);
+        path={`/users/${segment(row.name)}`}
+        onRemoved={() => {
           close();
           reload();
         }}

@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'preact/hooks';
-import { call, get, post } from '../../api/client';
+import { get, post } from '../../api/client';
 import type { components } from '../../api/schema';
 import { Button } from '../../components/button';
 import { ProgressBadge } from '../../components/state-badge';
@@ -126,8 +126,8 @@ function WebhookDrawer({ row, reload, close }: { row: Webhook; reload: () => voi
       <Remove
         what={row.url}
         text={words.webhooks.removeText}
-        run={async () => {
-          await call('DELETE', `/webhooks/${segment(row.id)}`);
+        path={`/webhooks/${segment(row.id)}`}
+        onRemoved={() => {
           close();
           reload();
         }}

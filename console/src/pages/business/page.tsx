@@ -16,11 +16,11 @@ import { BusinessHead, useBusiness } from '../../business/head';
 import { type JobTarget, jobAction } from '../../business/jobs';
 import { t as shared } from '../../business/strings';
 import { Button } from '../../components/button';
-import { CopyButton } from '../../components/copy-button';
 import { Empty, errorText } from '../../components/states';
 import { FacetPanel } from '../../filter/facet-panel';
 import { FilterLine } from '../../filter/filter-line';
 import '../../filter/list.css';
+import { ListTools } from '../../filter/list-tools';
 import { useMoved } from '../../filter/use-moved';
 import { t as common, opWord } from '../../i18n/common';
 import { count } from '../../i18n/format';
@@ -28,7 +28,6 @@ import { language } from '../../i18n/i18n';
 import { askOperation } from '../../operate/host';
 import { SelectionBar } from '../../process/action-bar';
 import { useTitle } from '../../shell/title';
-import { ColumnsMenu } from '../../table/columns-menu';
 import { NOTHING, type Selection, selectedCount } from '../../table/selection';
 import { Table } from '../../table/table';
 import { paths } from '../../url/paths';
@@ -118,27 +117,17 @@ export default function BusinessPage() {
           </>
         }
       >
-        <span class="visually-hidden" role="status">
-          {facets.data && common().table.rows(facets.data.count, count(facets.data.count))}
-        </span>
-        {moved > 0 && (
-          <Button
-            size="small"
-            icon="reload"
-            onClick={() => {
-              rows.reload();
-              facets.reload();
-            }}
-          >
-            {common().table.moved(count(moved))}
-          </Button>
-        )}
-        <span class="grow" />
-        <Button class="facets-button" size="small" icon="filter" pressed={panel} onClick={() => setPanel(!panel)}>
-          {words.showTree}
-        </Button>
-        <CopyButton text={location.href} label={words.copyLink} />
-        <ColumnsMenu columns={columns} chosen={state.cols} onChoose={cols => set({ cols })} />
+        <ListTools
+          facets={facets}
+          rows={rows}
+          moved={moved}
+          panel={panel}
+          onPanel={setPanel}
+          words={{ panel: words.showTree, copyLink: words.copyLink }}
+          columns={columns}
+          chosen={state.cols}
+          onChoose={cols => set({ cols })}
+        />
       </BusinessHead>
       <div class="view-filter">
         <FilterLine

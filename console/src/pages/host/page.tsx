@@ -1,27 +1,23 @@
 /** One host: its agent, its processes, and whether the agent holds what is wanted. */
 
-import { useMemo, useState } from 'preact/hooks';
-import { useLocation, useRoute } from 'preact-iso';
+import { useMemo } from 'preact/hooks';
+import { useRoute } from 'preact-iso';
 import { get } from '../../api/client';
 import { ApiError } from '../../api/errors';
 import type { Host, ProcessFilter } from '../../api/types';
 import { useData } from '../../api/use-data';
 import '../../components/field.css';
+import '../../components/list-page.css';
 import { Icon } from '../../components/icon';
 import { Empty, Loaded } from '../../components/states';
 import { Tabs } from '../../components/tabs';
 import { Since, Time } from '../../components/time';
 import { t as common } from '../../i18n/common';
 import { bytes, hostText } from '../../i18n/format';
-import { language } from '../../i18n/i18n';
 import { useLive } from '../../live/live';
-import { ActionBar } from '../../process/action-bar';
-import { processColumns } from '../../process/columns';
-import { useProcessRows } from '../../process/use-rows';
+import { ProcessTable } from '../../process/process-table';
 import { TimelineList } from '../../process/why';
 import { useTitle } from '../../shell/title';
-import { NOTHING, type Selection } from '../../table/selection';
-import { Table } from '../../table/table';
 import { choice, codec, segment, text } from '../../url/codec';
 import { paths } from '../../url/paths';
 import { useUrlState } from '../../url/state';
@@ -47,8 +43,8 @@ export default function HostPage() {
       </Empty>
     );
   return (
-    <div class={tab === 'processes' ? 'host-page' : 'page'}>
-      <div class={tab === 'processes' ? 'host-top' : 'stack'}>
+    <div class={tab === 'processes' ? 'list-page' : 'page'}>
+      <div class={tab === 'processes' ? 'list-top' : 'stack'}>
         <nav class="crumbs" aria-label={words.hosts}>
           <a href={paths.hosts()}>{words.hosts}</a>
         </nav>
@@ -109,30 +105,16 @@ function HostHead({ row }: { row: Host }) {
 }
 
 function Processes({ host, sort, onSort }: { host: string; sort: string; onSort: (sort: string) => void }) {
-  const { route } = useLocation();
-  const [selection, setSelection] = useState<Selection>(NOTHING);
   const filter = useMemo((): ProcessFilter => ({ host: [host] }), [host]);
-  const { rows, onShown } = useProcessRows(filter, sort);
-  const columns = useMemo(
-    () => processColumns().filter(column => column.key !== 'host' && column.key !== 'agent'),
-    [language.value],
-  );
   return (
-    <div class="host-list">
-      <Table
-        rows={rows}
-        columns={columns}
-        label={t().tabs.processes}
-        rowName={row => `${row.namespace}/${row.name}`}
-        sort={sort}
-        onSort={onSort}
-        selection={selection}
-        onSelect={setSelection}
-        onOpen={row => route(paths.instance(`${row.namespace}/${row.name}`, row.host))}
-        onShown={onShown}
-        empty={<Empty icon="processes" title={t().noProcesses} />}
-      />
-      <ActionBar selection={selection} onSelect={setSelection} rows={rows} filter={filter} />
-    </div>
+    <ProcessTable
+      filter={filter}
+      sort={sort}
+      onSort={onSort}
+      label={t().tabs.processes}
+      rowName={row => `${row.namespace}/${row.name}`}
+      columns={usual => usual.filter(column => column.key !== 'host' && column.key !== 'agent')}
+      empty={<Empty icon="processes" title={t().noProcesses} />}
+    />
   );
 }

@@ -1,11 +1,12 @@
 /** One process on all its hosts. */
-import { useMemo, useState } from 'preact/hooks';
-import { useLocation, useRoute } from 'preact-iso';
+import { useMemo } from 'preact/hooks';
+import { useRoute } from 'preact-iso';
 import { facets, process as loadProcess, tasks as loadTasks } from '../../api/calls';
 import { may } from '../../api/session';
 import type { Operation, ProcessFilter } from '../../api/types';
 import { useData } from '../../api/use-data';
 import { Icon } from '../../components/icon';
+import '../../components/list-page.css';
 import { Menu } from '../../components/menu';
 import { ProgressBadge } from '../../components/state-badge';
 import { StateBar } from '../../components/state-bar';
@@ -14,18 +15,13 @@ import { Tabs } from '../../components/tabs';
 import { Ago } from '../../components/time';
 import { opWord, reasonWord } from '../../i18n/common';
 import { count, hostText } from '../../i18n/format';
-import { language } from '../../i18n/i18n';
 import { useLive } from '../../live/live';
 import { askOperation } from '../../operate/host';
-import { ActionBar } from '../../process/action-bar';
 import { OPERATIONS } from '../../process/actions';
-import { processColumns } from '../../process/columns';
+import { ProcessTable } from '../../process/process-table';
 import { SpecView } from '../../process/spec';
-import { useProcessRows } from '../../process/use-rows';
 import { TimelineList } from '../../process/why';
 import { useTitle } from '../../shell/title';
-import { NOTHING, type Selection } from '../../table/selection';
-import { Table } from '../../table/table';
 import { choice, codec, text } from '../../url/codec';
 import { paths } from '../../url/paths';
 import { useUrlState } from '../../url/state';
@@ -48,8 +44,8 @@ export default function ProcessPage() {
   useLive({ kinds: ['registration'], prefix: `${process}@` }, detail.reload);
 
   return (
-    <div class={tab === 'hosts' ? 'process-hosts' : 'page'}>
-      <div class={tab === 'hosts' ? 'process-top' : 'stack'}>
+    <div class={tab === 'hosts' ? 'list-page' : 'page'}>
+      <div class={tab === 'hosts' ? 'list-top' : 'stack'}>
         <nav class="crumbs" aria-label={words.processes}>
           <a href={paths.processes()}>{words.processes}</a>
           <Icon name="right" size={12} />
@@ -122,37 +118,24 @@ function AllMenu({ filter, namespace, total }: { filter: ProcessFilter; namespac
 }
 
 function HostsTab({ filter, sort, onSort }: { filter: ProcessFilter; sort: string; onSort: (sort: string) => void }) {
-  const { route } = useLocation();
-  const [selection, setSelection] = useState<Selection>(NOTHING);
-  const { rows, onShown } = useProcessRows(filter, sort);
-  const columns = useMemo(
-    () =>
-      processColumns()
-        .filter(column => column.key !== 'process')
-        .map(column => (column.key === 'host' ? { ...column, rank: 0, cell: hostCell } : column)),
-    [language.value],
-  );
   return (
-    <div class="process-list">
-      <Table
-        rows={rows}
-        columns={columns}
-        label={t().tabs.hosts}
-        rowName={row => row.host}
-        sort={sort}
-        onSort={onSort}
-        selection={selection}
-        onSelect={setSelection}
-        onOpen={row => route(paths.instance(`${row.namespace}/${row.name}`, row.host))}
-        onShown={onShown}
-        empty={
-          <Empty icon="processes" title={t().none}>
-            {t().noneText}
-          </Empty>
-        }
-      />
-      <ActionBar selection={selection} onSelect={setSelection} rows={rows} filter={filter} />
-    </div>
+    <ProcessTable
+      filter={filter}
+      sort={sort}
+      onSort={onSort}
+      label={t().tabs.hosts}
+      rowName={row => row.host}
+      columns={usual =>
+        usual
+          .filter(column => column.key !== 'process')
+          .map(column => (column.key === 'host' ? { ...column, rank: 0, cell: hostCell } : column))
+      }
+      empty={
+        <Empty icon="processes" title={t().none}>
+          {t().noneText}
+        </Empty>
+      }
+    />
   );
 }
 

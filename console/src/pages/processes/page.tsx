@@ -8,6 +8,7 @@ import { Empty } from '../../components/states';
 import { FacetPanel } from '../../filter/facet-panel';
 import { FilterLine } from '../../filter/filter-line';
 import '../../filter/list.css';
+import { ListTools } from '../../filter/list-tools';
 import { useMoved } from '../../filter/use-moved';
 import { t as common } from '../../i18n/common';
 import { count } from '../../i18n/format';
@@ -19,7 +20,6 @@ import { ActionBar } from '../../process/action-bar';
 import { processColumns } from '../../process/columns';
 import { useProcessRows } from '../../process/use-rows';
 import { useTitle } from '../../shell/title';
-import { ColumnsMenu } from '../../table/columns-menu';
 import { NOTHING, type Selection } from '../../table/selection';
 import { Table } from '../../table/table';
 import { useUrlState } from '../../url/state';
@@ -58,28 +58,17 @@ export default function ProcessesPage() {
       <div class="processes-head">
         <h1>{words.title}</h1>
         {total !== null && <span class="muted processes-count">{count(total)}</span>}
-        {/* Every few seconds, not each change. */}
-        <span class="visually-hidden" role="status">
-          {facetData.data && common().table.rows(facetData.data.count, count(facetData.data.count))}
-        </span>
-        {moved > 0 && (
-          <Button
-            size="small"
-            icon="reload"
-            onClick={() => {
-              table.reload();
-              facetData.reload();
-            }}
-          >
-            {common().table.moved(count(moved))}
-          </Button>
-        )}
-        <span class="grow" />
-        <Button class="facets-button" size="small" icon="filter" pressed={panel} onClick={() => setPanel(!panel)}>
-          {words.showFacets}
-        </Button>
-        <CopyButton text={location.href} label={words.copyLink} />
-        <ColumnsMenu columns={columns} chosen={state.cols} onChoose={cols => set({ cols })} />
+        <ListTools
+          facets={facetData}
+          rows={table}
+          moved={moved}
+          panel={panel}
+          onPanel={setPanel}
+          words={{ panel: words.showFacets, copyLink: words.copyLink }}
+          columns={columns}
+          chosen={state.cols}
+          onChoose={cols => set({ cols })}
+        />
       </div>
       <FilterLine
         spec={SPEC}
