@@ -1,6 +1,6 @@
 // Select all that match, confirm with its consequences, stay on the list, read why some failed, retry them.
 import assert from 'node:assert/strict';
-import { api, axeClean, connectedHosts, flow, LOOP, logIn, openPage, specOf, step, withProcess } from './harness.mjs';
+import { api, axeClean, connectedHosts, flow, LOOP, logIn, openPage, specOf, step, until, withProcess } from './harness.mjs';
 
 await flow(async browser => {
   const page = await openPage(browser);
@@ -86,9 +86,9 @@ await flow(async browser => {
         await page.keyboard.press('g');
         await page.keyboard.press('p');
         await page.waitForURL('**/ui/processes');
-        await page.waitForFunction(async () => {
-          const answer = await fetch('/api/v1/processes?namespace=flow&state=running').then(one => one.json());
-          return answer.count === 2;
+        await until('two running processes', async () => {
+          const { count } = await api(page, 'GET', '/processes?namespace=flow&state=running');
+          return count === 2;
         });
       });
     }),

@@ -1,6 +1,6 @@
 // Figures of the last hour: charts that zoom by pointer and by keyboard, and the same as a table.
 import assert from 'node:assert/strict';
-import { api, flow, go, logIn, openPage, step } from './harness.mjs';
+import { api, flow, go, logIn, openPage, step, until } from './harness.mjs';
 
 await flow(
   async browser => {
@@ -10,14 +10,10 @@ await flow(
     const address = `/ui/p/sample/one/${row.host}`;
     const zoomed = () => page.waitForURL(/zoom=\d+-\d+/);
     // The agent takes a figure every 15 seconds, and a line needs two.
-    const deadline = Date.now() + 90_000;
-    const known = async () =>
-      (await api(page, 'GET', `/processes/sample/one/figures?host=${row.host}`)).cpu.filter(value => value !== null)
-        .length;
-    while ((await known()) < 2) {
-      assert.ok(Date.now() < deadline, 'the agent has no figures');
-      await page.waitForTimeout(500);
-    }
+    await until('two figures', async () => {
+      const { cpu } = await api(page, 'GET', `/processes/sample/one/figures?host=${row.host}`);
+      return cpu.filter(value => value !== null).length > 1;
+    });
 
     await step('the page of the process has small lines, which lead to the charts', async () => {
       await go(page, address);

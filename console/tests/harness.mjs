@@ -203,6 +203,15 @@ export async function withProcess(page, name, hosts, spec, labels, run) {
   }
 }
 
+/** Waits until a condition of this side holds. `page.waitForFunction` takes the promise of an async function for a yes. */
+export async function until(what, holds, timeout = 60_000) {
+  const deadline = Date.now() + timeout;
+  while (!(await holds())) {
+    assert.ok(Date.now() < deadline, `waited in vain: ${what}`);
+    await new Promise(resolve => setTimeout(resolve, 250));
+  }
+}
+
 export const connectedHosts = async (page, limit) =>
   (await api(page, 'GET', `/hosts?connected=true&limit=${limit}`)).hosts.map(one => one.host);
 

@@ -3,15 +3,12 @@ import { test } from 'node:test';
 import { Rows } from '../table/rows';
 import type { ViewProcess } from './api';
 import { escapeName, selectionState, toExpression, toViewFilter, VIEW_SPEC, viewState } from './filter';
-import { jobOptions, planOf } from './jobs';
+import { jobOptions } from './jobs';
 import { Lines, lineKey } from './lines';
 
 const process = (id: number, instances: number) =>
   ({
     id,
-    env: id === 1 ? 'formal' : 'test',
-    host: '0:10.0.0.1',
-    blocked: id === 2 ? { start: 'already_running' } : {},
     instances: Array.from({ length: instances }, (_, index) => ({ local_inst_id: index + 1 })),
   }) as unknown as ViewProcess;
 
@@ -53,13 +50,6 @@ test('pasted addresses become a filter of addresses', () => {
   const pasted = VIEW_SPEC.addresses(state, '10.0.0.2\n0:10.0.0.3; 10.0.0.1');
   assert.deepEqual(pasted?.patch, { ip: ['10.0.0.1', '10.0.0.2', '10.0.0.3'] });
   assert.equal(VIEW_SPEC.addresses(state, 'login'), null);
-});
-
-test('a plan of rows counts environments, hosts and what is blocked', () => {
-  const plan = planOf('start', [process(1, 1), process(2, 1)]);
-  assert.equal(plan.count, 2);
-  assert.equal(plan.hosts, 1);
-  assert.deepEqual(plan.blocked, [{ reason: 'already_running', count: 1, hosts: ['0:10.0.0.1'] }]);
 });
 
 test('a share of a batch becomes a number', () => {
