@@ -1,6 +1,18 @@
 // Select all that match, confirm with its consequences, stay on the list, read why some failed, retry them.
 import assert from 'node:assert/strict';
-import { api, axeClean, connectedHosts, flow, LOOP, logIn, openPage, specOf, step, until, withProcess } from './harness.mjs';
+import {
+  api,
+  axeClean,
+  connectedHosts,
+  flow,
+  LOOP,
+  logIn,
+  openPage,
+  specOf,
+  step,
+  until,
+  withProcess,
+} from './harness.mjs';
 
 await flow(async browser => {
   const page = await openPage(browser);

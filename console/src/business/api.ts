@@ -168,9 +168,8 @@ export interface BusinessFile {
 }
 
 /** The file of a template for one instance, and whether what is on the host differs. */
-export type TemplateFile = Omit<ConfigFile, 'template'> & {
+export type TemplateFile = Omit<BusinessFile, 'template' | 'name'> & {
   expression: string;
-  host: string;
   connected: boolean;
   state: string;
   /** Null where it is not known. */

@@ -1,4 +1,4 @@
-/** The config files of a business as a table of any number; an opened one shows what was generated beside what was released. */
+/** Config files as a table of any number; an opened one shows what was generated beside what was released. */
 import { useState } from 'preact/hooks';
 import { useData } from '../api/use-data';
 import { Button } from '../components/button';
@@ -7,7 +7,7 @@ import { Empty, Loaded } from '../components/states';
 import { Ago } from '../components/time';
 import { DiffView } from '../editor/diff-view';
 import { t as common } from '../i18n/common';
-import { count } from '../i18n/format';
+import { count, hostText } from '../i18n/format';
 import type { Rows } from '../table/rows';
 import { type Column, Table } from '../table/table';
 import { useRows } from '../table/use-rows';
@@ -31,7 +31,7 @@ const LOOKS = {
   missing: { tone: 'idle', icon: 'question' },
 } as const;
 
-const keyOf = (file: BusinessFile) => `${file.process}/${file.local_inst_id}/${file.template}`;
+export const keyOfFile = (file: BusinessFile) => `${file.process}/${file.local_inst_id}/${file.template}`;
 
 interface FilesProps {
   business: number;
@@ -47,7 +47,7 @@ export function FileTable({ business, filter, templates, turn = '' }: FilesProps
   const [open, setOpen] = useState<BusinessFile | null>(null);
   const [total, setTotal] = useState(0);
   const key = JSON.stringify([business, filter, templates, turn]);
-  const rows = useRows<BusinessFile>(`${key} ${all}`, keyOf, async (start, limit, signal) => {
+  const rows = useRows<BusinessFile>(`${key} ${all}`, keyOfFile, async (start, limit, signal) => {
     const changed = all ? {} : { changed: true };
     const page = await businessFiles(business, filter, templates, { ...changed, start, limit }, signal);
     setTotal(page.total);
@@ -69,15 +69,41 @@ export function FileTable({ business, filter, templates, turn = '' }: FilesProps
           {words.onlyChanged}
         </label>
       </div>
+      <FileRows
+        business={business}
+        rows={rows}
+        open={open}
+        onOpen={setOpen}
+        empty={total > 0 ? words.allSame : words.none}
+      />
+    </div>
+  );
+}
+
+interface FileRowsProps<T extends BusinessFile> {
+  business: number;
+  rows: Rows<T>;
+  open: T | null;
+  onOpen: (file: T | null) => void;
+  /** What there is to say when there is none. */
+  empty: string;
+  /** Beside those of every file. */
+  more?: Column<T>[];
+}
+
+export function FileRows<T extends BusinessFile>({ business, rows, open, onOpen, empty, more = [] }: FileRowsProps<T>) {
+  const words = t();
+  return (
+    <>
       <Table
         rows={rows}
-        columns={columns(business)}
+        columns={[...columns<T>(business), ...more]}
         label={words.files}
-        rowName={file => (file.generated ?? file.released)?.path ?? keyOf(file)}
-        onOpen={setOpen}
-        opened={open ? keyOf(open) : ''}
+        rowName={file => (file.generated ?? file.released)?.path ?? keyOfFile(file)}
+        onOpen={onOpen}
+        opened={open ? keyOfFile(open) : ''}
         height="content"
-        empty={<Empty icon="templates" title={total > 0 ? words.allSame : words.none} />}
+        empty={<Empty icon="templates" title={empty} />}
       />
       {open && (
         <section class="card" aria-label={words.difference}>
@@ -86,14 +112,14 @@ export function FileTable({ business, filter, templates, turn = '' }: FilesProps
             <a href={paths.business(business, { open: open.process, id: open.process })}>
               {words.of(open.name, open.local_inst_id)}
             </a>
-            <Button kind="quiet" size="small" icon="close" label={common().close} onClick={() => setOpen(null)} />
+            <Button kind="quiet" size="small" icon="close" label={common().close} onClick={() => onOpen(null)} />
           </div>
           <div class="card-body">
-            <FileDiff key={keyOf(open)} business={business} file={open} />
+            <FileDiff key={keyOfFile(open)} business={business} file={open} />
           </div>
         </section>
       )}
-    </div>
+    </>
   );
 }
 
@@ -102,7 +128,7 @@ function numbers(rows: Rows<BusinessFile>, total: number, all: boolean): string 
   return all ? t().count(count(total)) : t().changed(count(rows.count.value), count(total));
 }
 
-function columns(business: number): Column<BusinessFile>[] {
+function columns<T extends BusinessFile>(business: number): Column<T>[] {
   const words = t();
   return [
     {
@@ -141,7 +167,7 @@ function columns(business: number): Column<BusinessFile>[] {
         </a>
       ),
     },
-    { key: 'host', title: words.host, width: 110, rank: 1, cell: file => file.host.replace(/^0:/, '') },
+    { key: 'host', title: words.host, width: 110, rank: 1, cell: file => hostText(file.host) },
     {
       key: 'generated',
       title: words.generated,
@@ -166,7 +192,7 @@ function columns(business: number): Column<BusinessFile>[] {
 
 function FileDiff({ business, file }: { business: number; file: BusinessFile }) {
   const words = t();
-  const answer = useData(`file ${business} ${keyOf(file)} ${file.generated?.md5}`, async signal => {
+  const answer = useData(`file ${business} ${keyOfFile(file)} ${file.generated?.md5}`, async signal => {
     const text = async (of: 'generated' | 'released') =>
       file[of] ? ((await configFile(business, file, of, signal)).content ?? '') : '';
     const [before, after] = await Promise.all([text('released'), text('generated')]);

@@ -3,7 +3,6 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import { facets as loadFacets } from '../../api/calls';
 import { useData } from '../../api/use-data';
 import { Button } from '../../components/button';
-import { CopyButton } from '../../components/copy-button';
 import { Empty } from '../../components/states';
 import { FacetPanel } from '../../filter/facet-panel';
 import { FilterLine } from '../../filter/filter-line';

@@ -130,7 +130,7 @@ export default function TemplatePage() {
               </Loaded>
             )}
             {tab === 'bindings' && <BindingsTab business={business} template={template} onSaved={reload} />}
-            {tab === 'files' && <FilesTab business={business} template={template} />}
+            {tab === 'files' && <FilesTab business={business} template={template} state={state} set={set} />}
           </>
         )}
       </Loaded>
