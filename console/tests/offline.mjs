@@ -75,6 +75,10 @@ await flow(async browser => {
       await ask('start-server');
       await isLive();
       await page.waitForSelector('.table-empty .placeholder');
+      await page.waitForFunction(async () => {
+        const answer = await fetch('/api/v1/hosts?connected=true').then(one => one.json());
+        return answer.count === 1;
+      });
       await operate('start');
       await page.goBack();
       await shows('running');

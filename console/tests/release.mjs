@@ -61,7 +61,7 @@ await flow(async browser => {
   await step('a new file is shown, released, and the process restarted', async () => {
     await release(async () => {
       await page.waitForSelector('main >> text=/1 of 1 files would change/');
-      assert.match((await page.textContent('.file-diff')) ?? '', /port = 8001/);
+      await page.waitForSelector('.file-diff >> text=port = 8001');
     });
     assert.equal(readFileSync(file, 'utf8'), 'name = chat\nport = 8001\n');
     assert.equal((await chat()).state, 'running');
@@ -72,8 +72,8 @@ await flow(async browser => {
     await go(page, template);
     await write(`name = \${bk_process_name}\nport = 8002\n`);
     await release(async () => {
-      const difference = (await page.textContent('.file-diff')) ?? '';
-      assert.match(difference, /port = 8001.*port = 8002/s);
+      await page.waitForSelector('.file-diff >> text=port = 8002');
+      await page.waitForSelector('.file-diff >> text=port = 8001');
     });
     assert.equal(readFileSync(file, 'utf8'), 'name = chat\nport = 8002\n');
     const now = await chat();
