@@ -136,6 +136,14 @@ export async function requests(endpoint) {
     .reduce((sum, found) => sum + Number(found[2]), 0);
 }
 
+/** Marks the page; the check that it returns fails after a reload. */
+export async function markPage(page) {
+  await page.evaluate(() => {
+    globalThis.isMarked = true;
+  });
+  return async () => assert.ok(await page.evaluate(() => globalThis.isMarked), 'the page was loaded again');
+}
+
 /** Presses Tab until the focus is where it is wanted. */
 export async function tabTo(page, selector, key = 'Tab') {
   const wanted = page.locator(selector);

@@ -8,6 +8,7 @@ import {
   flow,
   LOOP,
   logIn,
+  markPage,
   openPage,
   specOf,
   step,
@@ -35,9 +36,7 @@ await flow(async browser => {
     };
     await shows('running');
     await isLive();
-    await page.evaluate(() => {
-      globalThis.notReloaded = true;
-    });
+    const isSamePage = await markPage(page);
     expectMessage(/ERR_|Failed to load/);
 
     await step('without network a bar says so, and the rows stay', async () => {
@@ -82,7 +81,7 @@ await flow(async browser => {
       await operate('start');
       await page.goBack();
       await shows('running');
-      assert.ok(await page.evaluate(() => globalThis.notReloaded), 'the page was not loaded again');
+      await isSamePage();
     });
   });
 });

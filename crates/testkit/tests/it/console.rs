@@ -113,6 +113,10 @@ fn run_with(flow: &str, args: &[&str]) {
 }
 
 #[track_caller]
+#[expect(
+    clippy::print_stdout,
+    reason = "the steps of the flow, which the test runner shows"
+)]
 fn run_in(mut world: World, flow: &str, args: &[&str]) {
     let mut child = Command::new("node")
         .arg(console().join("tests").join(format!("{flow}.mjs")))

@@ -1,3 +1,4 @@
+use model::Code;
 use model::change::OutcomeRow;
 
 use super::*;
