@@ -24,7 +24,7 @@ export const PAGES = [
   ['one template, variables', '/ui/b/{business}/templates/{template}?side=variables&changes=on', '.variables'],
   ['one template, versions', '/ui/b/{business}/templates/{template}?tab=versions', '.plain-table'],
   ['one template, bindings', '/ui/b/{business}/templates/{template}?tab=bindings', '.template-bindings'],
-  ['one template, files', '/ui/b/{business}/templates/{template}?tab=files', '.placeholder, .file-list'],
+  ['one template, files', '/ui/b/{business}/templates/{template}?tab=files', '.placeholder, .table-row'],
   ['release', '/ui/b/{business}/release', '.release-templates'],
   ['release, files', '/ui/b/{business}/release?step=files', '.table-row'],
   ['release, roll out', '/ui/b/{business}/release?step=roll', '.steps'],
