@@ -58,7 +58,7 @@ await flow(async browser => {
     assert.equal(await page.locator('.cm-errorNumber').textContent(), '2');
     assert.equal(await content.getAttribute('aria-invalid'), 'true');
     await page.getByRole('button', { name: 'Go to line 2' }).click();
-    await page.getByText('Line 2, column 1').waitFor();
+    await page.getByText('Line 2, column 7').waitFor();
     assert.match(await focused(page), /cm-content/);
   });
 

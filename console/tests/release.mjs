@@ -18,7 +18,7 @@ await flow(async browser => {
     await go(page, `/ui/b/${BUSINESS}/release?name=chat`);
     await page.waitForSelector('main >> text=/^1 process$/');
     await press('Next');
-    await page.locator('.file-open').click();
+    await page.locator('.table-row').first().click();
     await files();
     await press('Next');
     await page.getByLabel('Restart it').check();
@@ -30,8 +30,10 @@ await flow(async browser => {
     await page.waitForURL('**/ui/ops/job/**');
     await page.waitForSelector('.page-head .state:has-text("succeeded")', { timeout: 60_000 });
   };
+  /** A line of the difference that is shown. */
+  const lineOf = text => page.locator('.card-body .cm-line', { hasText: text }).first().waitFor();
   const write = async text => {
-    await page.locator('.editor-text').fill(text);
+    await page.locator('.cm-content').fill(text);
     await press('Save and activate');
     await page.waitForSelector('.toast-good');
   };
@@ -61,7 +63,7 @@ await flow(async browser => {
   await step('a new file is shown, released, and the process restarted', async () => {
     await release(async () => {
       await page.waitForSelector('main >> text=/1 of 1 files would change/');
-      await page.waitForSelector('.file-diff >> text=port = 8001');
+      await lineOf('port = 8001');
     });
     assert.equal(readFileSync(file, 'utf8'), 'name = chat\nport = 8001\n');
     assert.equal((await chat()).state, 'running');
@@ -72,8 +74,8 @@ await flow(async browser => {
     await go(page, template);
     await write(`name = \${bk_process_name}\nport = 8002\n`);
     await release(async () => {
-      await page.waitForSelector('.file-diff >> text=port = 8002');
-      await page.waitForSelector('.file-diff >> text=port = 8001');
+      await lineOf('port = 8002');
+      await lineOf('port = 8001');
     });
     assert.equal(readFileSync(file, 'utf8'), 'name = chat\nport = 8002\n');
     const now = await chat();

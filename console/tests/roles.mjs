@@ -66,7 +66,7 @@ function outcome(action) {
   if (role) return `needs ${role[1]}`;
   if (/not registered on this host/.test(said)) return 'unknown';
   if (action === null)
-    return main.querySelector('.table-row, .tile, .card, .log-lines, .editor-text') ? 'shown' : 'empty';
+    return main.querySelector('.table-row, .tile, .card, .log-lines, .editor-host') ? 'shown' : 'empty';
   const buttons = [...main.querySelectorAll(action)].filter(one => !one.hasAttribute('aria-haspopup'));
   if (buttons.length === 0) return 'without buttons';
   if (buttons.some(one => !one.hasAttribute('aria-disabled'))) return 'may';

@@ -71,11 +71,20 @@ await flow(async browser => {
     let status = await ended();
     while (!['succeeded', 'failed'].includes(status)) status = await ended();
     assert.equal(status, 'succeeded');
-    await go(page, `/ui/b/${BUSINESS}/templates/${id}?tab=files`);
+    await go(page, `/ui/b/${BUSINESS}/release?step=files`);
     await page.getByText(`0 of ${INSTANCES} files would change`).waitFor();
     await page.getByLabel('Only what changes').uncheck();
     await page.getByText(`${INSTANCES} files`, { exact: true }).waitFor();
     await page.locator('.table-row', { hasText: 'as released' }).first().waitFor();
+  });
+
+  await step('the template lists its files, and what is known of those on the hosts', async () => {
+    await go(page, `/ui/b/${BUSINESS}/templates/${id}?tab=files`);
+    await page.locator('.table-row', { hasText: 'muster-wide-1.conf' }).first().waitFor();
+    assert.equal(Number(await page.getAttribute('[role=grid]', 'aria-rowcount')) - 1, INSTANCES);
+    await page.getByLabel('On the hosts').selectOption('true');
+    await page.waitForURL(/drift=true/);
+    await page.locator('.placeholder', { hasText: 'No file matches' }).waitFor();
   });
 
   await step('deleting says what is bound, and then it is gone', async () => {
