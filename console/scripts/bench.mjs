@@ -157,7 +157,7 @@ async function operation(browser) {
   const page = await openPage(browser);
   await logIn(page, '/ui/ops');
   const before = Date.now();
-  const body = { op: 'restart', filter: { name: ['proc-0'], managed: true, connected: true } };
+  const body = { op: 'start', filter: { name: ['proc-0'], connected: true } };
   const { count } = await api(page, 'POST', '/operate', { ...body, dry_run: true });
   const { task_id: task } = await api(page, 'POST', '/operate', { ...body, expect_count: count });
   const requests = countRequests(page);

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use api::{HostRef, HostRow};
 use model::{AgentId, FullName, Host};
 
-use crate::client::Client;
+use crate::client::{Client, Path, process_path};
 use crate::failure::{Failure, Kind};
 use crate::format::{count, counted};
 use crate::input::read_text;
@@ -72,6 +72,24 @@ fn read_list(file: &str) -> Result<Vec<String>, Failure> {
         .flat_map(|line| line.split([',', ' ', '\t']))
         .map(str::to_owned)
         .collect())
+}
+
+/// One process on one host.
+#[derive(Debug, clap::Args)]
+pub struct ProcessOnHost {
+    /// The process: NAMESPACE/NAME
+    #[arg(value_name = "NAMESPACE/NAME")]
+    pub name: FullName,
+    /// On this host: IP or CLOUD:IP; may be left out if it is on one host only
+    #[arg(short = 'H', long, value_name = "HOST")]
+    host: Option<Host>,
+}
+
+impl ProcessOnHost {
+    /// The address of this part of it.
+    pub fn path(&self, part: &str) -> Path {
+        process_path(&self.name).join(part).maybe("host", self.host)
+    }
 }
 
 #[derive(Debug, Clone, Default, clap::Args)]

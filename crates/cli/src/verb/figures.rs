@@ -1,13 +1,12 @@
 //! `muster figures`: what a process used in the last hour.
 
 use api::ProcessFigures;
-use model::{FullName, Host};
 
 use super::Context;
-use crate::client::process_path;
 use crate::failure::{Exit, Failure};
 use crate::format::clean;
 use crate::table::{Cell, TextTable};
+use crate::target::ProcessOnHost;
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -24,21 +23,14 @@ const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The process: NAMESPACE/NAME
-    #[arg(value_name = "NAMESPACE/NAME")]
-    name: FullName,
-    /// On this host: IP or CLOUD:IP; may be left out if it is on one host only
-    #[arg(short = 'H', long, value_name = "HOST")]
-    host: Option<Host>,
+    #[command(flatten)]
+    process: ProcessOnHost,
 }
 
 pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     let client = context.client()?;
     let out = &context.out;
-    let path = process_path(&args.name)
-        .join("figures")
-        .maybe("host", args.host);
-    let response = client.get(&path)?;
+    let response = client.get(&args.process.path("figures"))?;
     out.response(response, |figures: ProcessFigures| {
         let host = clean(&figures.host.to_string());
         let mut table = TextTable::new("FIGURE|LAST HOUR|>NOW|>MEAN|>HIGHEST");
@@ -50,7 +42,10 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
         ] {
             table.row(row(name, &series, unit));
         }
-        out.line(format!("{} on {host}", clean(&args.name.to_string())))?;
+        out.line(format!(
+            "{} on {host}",
+            clean(&args.process.name.to_string())
+        ))?;
         out.table(&table)
     })?;
     Ok(Exit::Ok)

@@ -1,17 +1,16 @@
 //! `muster why`: why a process is as it is.
 
 use api::WhyView;
-use model::{FullName, Host};
 use serde_json::Value;
 
 use super::Context;
-use crate::client::process_path;
 use crate::colors::Style;
 use crate::failure::{Exit, Failure};
 use crate::format::{clean, moment, now};
 use crate::out::Out;
 use crate::state::{last_exit_text, state_style};
 use crate::table::FieldList;
+use crate::target::ProcessOnHost;
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -24,21 +23,14 @@ the last output of the run that ended, if you may read output.";
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The process: NAMESPACE/NAME
-    #[arg(value_name = "NAMESPACE/NAME")]
-    name: FullName,
-    /// On this host: IP or CLOUD:IP; may be left out if it is on one host only
-    #[arg(short = 'H', long, value_name = "HOST")]
-    host: Option<Host>,
+    #[command(flatten)]
+    process: ProcessOnHost,
 }
 
 pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     let client = context.client()?;
     let out = &context.out;
-    let path = process_path(&args.name)
-        .join("why")
-        .maybe("host", args.host);
-    let answer: Value = client.get(&path)?;
+    let answer: Value = client.get(&args.process.path("why"))?;
     match out.is_document() {
         true => out.document(&answer)?,
         false => {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::ensure;
 
-use super::row;
+use super::{row, up};
 use crate::deployment::{Deployment, Fleet};
 use crate::interrupt;
 use crate::server::{self, APP_CODE, APP_SECRET};
@@ -25,6 +25,8 @@ The difference between a row and the first one is what the watchers cost.";
 /// Warm-up before a load is measured.
 const RUN_UP: Duration = Duration::from_secs(2);
 const PATIENCE: Duration = Duration::from_secs(120);
+/// Processes on each host.
+const N_NAMES: usize = 10;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct WatchArgs {
@@ -104,6 +106,7 @@ pub(crate) fn run(args: &WatchArgs) -> anyhow::Result<()> {
     let (mut deployment, _) = Deployment::start(&Fleet::new(args.agents))?;
     deployment.simulator.tell("connect")?;
     deployment.until_connected(args.agents, PATIENCE)?;
+    up::register_all(&deployment, args.agents, N_NAMES)?;
     deployment.until_quiet(PATIENCE)?;
     // Each event of the simulator is a change, and so are the two statuses that come with it, if they come.
     deployment
@@ -114,7 +117,7 @@ pub(crate) fn run(args: &WatchArgs) -> anyhow::Result<()> {
         ("without watchers".to_owned(), None),
         (format!("{n} watchers, every=250ms"), Some("every=250ms")),
         (
-            format!("{n} watchers, every=250ms, of one namespace"),
+            format!("{n} watchers, every=250ms, of a namespace without changes"),
             Some("every=250ms&namespace=gse"),
         ),
         (format!("{n} watchers, one event a change"), Some("")),
