@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use control::{ChangeEvent, LogsOf, Mode};
+use control::{Change, ChangeEvent, LogsOf, Mode};
 use model::{Flag, Host, Op, State};
 use testing::wait::until_async as until;
 use wire::{EventFrame, Output, ProcessStatus, Report};
@@ -93,28 +93,30 @@ async fn statuses_follow_the_connection_of_their_agent() {
         .take(report(vec![running("ns/p", 77)]))
         .await
         .unwrap();
-    until("the status is there", || {
+    // The server takes over what the agent says is wanted, by a commit of its own.
+    until("the status and what is wanted are there", || {
         state(&two, "ns/p") == (State::Running, 77)
+            && two.flag_and_managed("ns/p", HOST) == (Flag::Running, true)
     })
     .await;
+    let statuses = [told.recv().await.unwrap(), told.recv().await.unwrap()];
+    let is_status = |change: &Change| matches!(change.event, ChangeEvent::Status { .. });
+    assert!(statuses.iter().all(|change| is_status(change)));
     assert!(matches!(
-        &told.recv().await.unwrap().event,
-        ChangeEvent::Status { pid: 77, .. }
+        &statuses[1].event,
+        ChangeEvent::Status {
+            pid: 77,
+            wanted: Flag::Running,
+            managed: true,
+            ..
+        }
     ));
     drop(agent);
     until("the agent is gone", || !is_up(&two)).await;
-    // A status may be told again before that.
-    loop {
-        let next = told.recv().await.unwrap();
-        match &next.event {
-            ChangeEvent::Status { pid: 77, .. } => {}
-            ChangeEvent::Agent { up, .. } => {
-                assert!(!up);
-                break;
-            }
-            _ => panic!("{next:?}"),
-        }
-    }
+    assert!(matches!(
+        &told.recv().await.unwrap().event,
+        ChangeEvent::Agent { up: false, .. }
+    ));
 }
 
 #[tokio::test]
