@@ -7,7 +7,7 @@ await flow(async browser => {
   const page = await openPage(browser);
   await logIn(page, '/ui/b');
   const made = await makeBusiness(page);
-  // Expressions and templates that are refused on purpose; a server that does not act by filter yet.
+  // Expressions and templates that are refused on purpose.
   expectMessage(/400/);
 
   await step('the tree narrows the process view, and the address says so', async () => {

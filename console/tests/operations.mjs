@@ -1,23 +1,8 @@
 // Operations: what goes on appears, a task is found by filters, opened, and its result read.
 import assert from 'node:assert/strict';
-import {
-  api,
-  connectedHosts,
-  ended,
-  expectMessage,
-  flow,
-  go,
-  LOOP,
-  logIn,
-  openPage,
-  specOf,
-  step,
-  withProcess,
-} from './harness.mjs';
+import { api, connectedHosts, ended, flow, go, LOOP, logIn, openPage, specOf, step, withProcess } from './harness.mjs';
 
 await flow(async browser => {
-  // A server that does not group failures yet is asked once.
-  expectMessage(/404/);
   const page = await openPage(browser);
   await logIn(page, '/ui/ops');
   const hosts = await connectedHosts(page, 1);

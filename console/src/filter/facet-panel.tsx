@@ -1,5 +1,4 @@
 /** Counts by namespace, state and so on; a click narrows down, another one widens again. */
-import { ApiError } from '../api/errors';
 import type { Facets } from '../api/types';
 import type { Data } from '../api/use-data';
 import { STATES, toneOf } from '../components/state-badge';
@@ -16,11 +15,7 @@ interface FacetPanelProps<S, D extends string> extends FilterProps<S, D> {
 const MOST = 12;
 
 export function FacetPanel<S, D extends string>({ data, spec, state, set, shown }: FacetPanelProps<S, D>) {
-  if (data.error && !data.data) {
-    // A server without facets: the filter line still works.
-    if (data.error instanceof ApiError && data.error.status === 404) return null;
-    return <ErrorBox error={data.error} retry={data.reload} />;
-  }
+  if (data.error && !data.data) return <ErrorBox error={data.error} retry={data.reload} />;
   return (
     <div class="facets">
       {shown.map(dimension => {

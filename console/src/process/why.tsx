@@ -97,9 +97,6 @@ export function TimelineList({ process, host, limit = 50 }: { process?: string; 
     get<Timeline>('/timeline', { process, host, limit }, signal),
   );
   useLive(process ? { kinds: ['event', 'task'], prefix: `${process}@${host ?? ''}` } : null, () => answer.reload());
-  // A server that has no timeline says 404; then there is nothing to show, and nothing is wrong.
-  if (answer.error instanceof ApiError && answer.error.status === 404 && !answer.data)
-    return <p class="muted">{t().noTimeline}</p>;
   if (!answer.data)
     return answer.error ? <ErrorBox error={answer.error} retry={answer.reload} /> : <Skeleton lines={5} />;
   const entries = [...answer.data.entries, ...pages];

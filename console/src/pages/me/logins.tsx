@@ -1,6 +1,5 @@
 import { useState } from 'preact/hooks';
 import { call, get } from '../../api/client';
-import { ApiError } from '../../api/errors';
 import { useData } from '../../api/use-data';
 import { Button } from '../../components/button';
 import { errorText, Loaded } from '../../components/states';
@@ -15,7 +14,7 @@ interface Login {
   id: string;
   created_at: number;
   expires_at: number;
-  /** The address; a server that does not keep it says nothing. */
+  /** The address; empty for a login that is older than its keeping. */
   from?: string;
   user_agent?: string;
   /** The one that asks. */
@@ -26,8 +25,6 @@ export function Logins() {
   const words = t();
   const answer = useData('logins', signal => get<{ logins: Login[] }>('/me/logins', {}, signal));
   const [busy, setBusy] = useState('');
-  // A server without own logins: there is nothing to show.
-  if (answer.error instanceof ApiError && answer.error.status === 404) return null;
   const end = async (login: Login) => {
     setBusy(login.id);
     try {

@@ -1,6 +1,5 @@
 import { useId, useState } from 'preact/hooks';
 import { post } from '../../api/client';
-import { ApiError } from '../../api/errors';
 import { me } from '../../api/session';
 import { Button } from '../../components/button';
 import { errorText } from '../../components/states';
@@ -24,8 +23,7 @@ export function Password() {
       setValues({ old: '', fresh: '', again: '' });
       setSaid({ ok: true, text: words.changed });
     } catch (error) {
-      const missing = error instanceof ApiError && (error.status === 404 || error.status === 405);
-      setSaid({ ok: false, text: missing ? words.missing : errorText(error as Error) });
+      setSaid({ ok: false, text: errorText(error as Error) });
     }
     setBusy(false);
   };

@@ -149,14 +149,14 @@ function Shown({ source, operation, patch, reload }: ShownProps) {
     <div class="operation">
       <div class="operation-top">
         <Crumbs />
-        <Head source={source} operation={operation} mayRetry={failures.data?.mayRetry ?? true} reload={reload} />
-        {failures.data && failures.data.groups.length > 0 && (
+        <Head source={source} operation={operation} reload={reload} />
+        {failures.data && failures.data.length > 0 && (
           <Failures
-            groups={failures.data.groups}
+            groups={failures.data}
             state={state}
             set={set}
             source={source}
-            mayRetry={over(operation) && failures.data.mayRetry}
+            mayRetry={over(operation)}
             blocked={roleMissing(operation)}
           />
         )}
@@ -218,11 +218,10 @@ function Crumbs() {
 interface HeadProps {
   source: Source;
   operation: Operation;
-  mayRetry: boolean;
   reload: () => void;
 }
 
-function Head({ source, operation, mayRetry, reload }: HeadProps) {
+function Head({ source, operation, reload }: HeadProps) {
   const words = t();
   const { total, ok, failed, ignored, running, pending } = operation.counts;
   const ended = ok + failed + ignored;
@@ -281,7 +280,7 @@ function Head({ source, operation, mayRetry, reload }: HeadProps) {
             </Button>
           </>
         )}
-        {over(operation) && failed > 0 && mayRetry && (
+        {over(operation) && failed > 0 && (
           <Button size="small" icon="restart" blocked={blocked} onClick={retry}>
             {words.retryFailed}
           </Button>

@@ -1,11 +1,9 @@
 /** Tasks and jobs in one form, so that one page shows both. */
 import { call, get, post, type Query } from '../../api/client';
-import { ApiError } from '../../api/errors';
 import type { FailureGroup, JobRow, JobTask, Target, TaskDetail } from '../../api/types';
 import type { Reason } from '../../i18n/reasons';
 import type { Change } from '../../live/changes';
 import { segment } from '../../url/codec';
-import { groupFailures, inGroup } from './groups';
 
 export interface Counts {
   total: number;
@@ -70,7 +68,7 @@ export interface Source {
   id: string;
   load(signal?: AbortSignal): Promise<Operation>;
   page(filter: ResultFilter, start: number, limit: number, signal: AbortSignal): Promise<Page>;
-  failures(signal: AbortSignal): Promise<Failed>;
+  failures(signal: AbortSignal): Promise<FailureGroup[]>;
   hosts(filter: ResultFilter): Promise<string>;
   /** The address of what retries it: a new task, or the job itself. */
   retry(filter: { code?: number; reason?: string }): Promise<{ task_id?: string }>;
@@ -83,62 +81,22 @@ interface Page {
   operation: Operation;
 }
 
-export interface Failed {
-  groups: FailureGroup[];
-  /** Whether those of one group can be tried again. */
-  mayRetry: boolean;
-}
-
 const queryOf = ({ status, code, reason, q }: ResultFilter): Query => ({ status, code, reason, q });
 
-/** So many failures are looked at where the server does not group them. */
-const MOST_HERE = 1000;
-
 /** What tasks and jobs have in common. `detail` asks for one page of results. */
-function common(kind: 'task' | 'job', path: string, detail: (query: Query, signal?: AbortSignal) => Promise<Page>) {
-  let groupsHere: Promise<boolean> | null = null;
-  /** Whether the server does not group failures; it is asked once. */
-  const here = () => {
-    groupsHere ??= get(`${path}/failures`).then(
-      () => false,
-      (error: unknown) => error instanceof ApiError && error.status === 404,
-    );
-    return groupsHere;
-  };
-  const failed = (signal?: AbortSignal) => detail({ status: 'failed', start: 0, limit: MOST_HERE }, signal);
+function common(path: string, detail: (query: Query, signal?: AbortSignal) => Promise<Page>) {
   return {
     load: async (signal?: AbortSignal) => (await detail({ limit: 1 }, signal)).operation,
-    async page(filter: ResultFilter, start: number, limit: number, signal: AbortSignal): Promise<Page> {
-      if ((filter.code || filter.reason) && (await here())) {
-        const all = await failed(signal);
-        const rows = all.rows.filter(row => inGroup(row, filter.code, filter.reason));
-        return { count: rows.length, rows: rows.slice(start, start + limit), operation: all.operation };
-      }
-      return await detail({ ...queryOf(filter), start, limit }, signal);
-    },
-    async failures(signal: AbortSignal): Promise<Failed> {
-      if (await here()) return { groups: groupFailures((await failed(signal)).rows), mayRetry: kind === 'job' };
-      const { groups } = await get<{ groups: FailureGroup[] }>(`${path}/failures`, {}, signal);
-      return { groups, mayRetry: true };
-    },
-    async hosts(filter: ResultFilter): Promise<string> {
-      if (!(await here())) return await get<string>(`${path}/hosts`, queryOf(filter));
-      const { rows } = await detail({ status: filter.status, start: 0, limit: MOST_HERE });
-      const chosen = filter.code || filter.reason ? rows.filter(row => inGroup(row, filter.code, filter.reason)) : rows;
-      return [...new Set(chosen.map(row => row.host))].join('\n');
-    },
-    async retry({ code, reason }: { code?: number; reason?: string }): Promise<{ task_id?: string }> {
-      const some = code !== undefined || reason !== undefined;
-      if (kind === 'job' && some && (await here())) {
-        const { rows } = await failed();
-        const chosen = rows.filter(row => inGroup(row, code === undefined ? '' : String(code), reason ?? ''));
-        return await post(`${path}/retry`, { tasks: chosen.map(row => Number(row.key)) });
-      }
-      return await post(`${path}/retry`, {
+    page: (filter: ResultFilter, start: number, limit: number, signal: AbortSignal) =>
+      detail({ ...queryOf(filter), start, limit }, signal),
+    failures: async (signal: AbortSignal) =>
+      (await get<{ groups: FailureGroup[] }>(`${path}/failures`, {}, signal)).groups,
+    hosts: (filter: ResultFilter) => get<string>(`${path}/hosts`, queryOf(filter)),
+    retry: ({ code, reason }: { code?: number; reason?: string }) =>
+      post<{ task_id?: string }>(`${path}/retry`, {
         ...(code === undefined ? {} : { codes: [code] }),
         ...(reason === undefined ? {} : { reason }),
-      });
-    },
+      }),
   };
 }
 
@@ -147,7 +105,7 @@ export function taskSource(id: string): Source {
   return {
     kind: 'task',
     id,
-    ...common('task', path, async (query, signal) => {
+    ...common(path, async (query, signal) => {
       const task = await get<TaskDetail & { results: Target[] }>(path, query, signal);
       return { count: task.count, rows: task.results.map(readTarget), operation: readTask(task) };
     }),
@@ -225,7 +183,7 @@ export function jobSource(id: string): Source {
   return {
     kind: 'job',
     id,
-    ...common('job', path, async (query, signal) => {
+    ...common(path, async (query, signal) => {
       const status = query.status === 'ok' ? 'succeeded' : query.status;
       const job = await get<JobDetail>(path, { ...query, status }, signal);
       return { count: job.count, rows: job.tasks.map(task => readJobTask(task, job.action)), operation: readJob(job) };

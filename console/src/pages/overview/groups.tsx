@@ -2,7 +2,6 @@
 
 import { useRef } from 'preact/hooks';
 import { facets } from '../../api/calls';
-import { ApiError } from '../../api/errors';
 import type { Facets } from '../../api/types';
 import { useData } from '../../api/use-data';
 import { Bar } from '../../components/state-bar';
@@ -37,10 +36,7 @@ export function Groups() {
       answer.reload();
     }, 5000);
   });
-  if (answer.error && !answer.data) {
-    if (answer.error instanceof ApiError && answer.error.status === 404) return null;
-    return <ErrorBox error={answer.error} retry={answer.reload} />;
-  }
+  if (answer.error && !answer.data) return <ErrorBox error={answer.error} retry={answer.reload} />;
   if (!answer.data) return <Skeleton lines={8} />;
   return (
     <div class="stack">

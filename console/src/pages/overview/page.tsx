@@ -1,6 +1,5 @@
 /** What is wrong now, and what happened last. */
 import { events as loadEvents, summary as loadSummary, tasks as loadTasks } from '../../api/calls';
-import { ApiError } from '../../api/errors';
 import type { EventRow, Summary, TaskRow } from '../../api/types';
 import { useData } from '../../api/use-data';
 import '../../components/field.css';
@@ -30,14 +29,13 @@ export default function OverviewPage() {
     const last = changes[changes.length - 1];
     if (last?.kind === 'summary') summary.patch(() => last);
   });
-  const missing = summary.error instanceof ApiError && summary.error.status === 404;
   if (summary.data?.processes === 0) return <FirstSteps hosts={summary.data.hosts} />;
   return (
     <div class="page">
       <h1>{t().title}</h1>
       {summary.data ? (
         <Tiles summary={summary.data} />
-      ) : missing ? null : summary.error ? (
+      ) : summary.error ? (
         <ErrorBox error={summary.error} retry={summary.reload} />
       ) : (
         <Skeleton />
