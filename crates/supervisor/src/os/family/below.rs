@@ -16,12 +16,31 @@ use crate::os::clock;
 use crate::os::observe_error::ObserveError;
 use crate::os::procfs::{self, Stat};
 
-/// How long the list may keep changing while it is read before it is used as it is.
-const MAX_RESTLESS_MS: u64 = 100;
+/// How many readings in a row, and for how long, may be incomplete before one is used as it is: a busy host delays the
+/// readings, too.
+const MAX_INCOMPLETE: u32 = 50;
+const MAX_INCOMPLETE_MS: u64 = 100;
+/// Readings further apart are not in a row: the search between them was given up.
+const IN_A_ROW_MS: u64 = 1_000;
 
-/// Since when every reading of the list was incomplete.
+/// Incomplete readings of the list in a row.
 #[derive(Debug, Default)]
-pub(super) struct Restless(Option<u64>);
+pub(super) struct Restless {
+    n: u32,
+    since_ms: u64,
+    last_ms: u64,
+}
+
+impl Restless {
+    /// Counts an incomplete reading; whether it has to be used as it is.
+    fn is_too_much(&mut self, now_ms: u64) -> bool {
+        if self.n == 0 || now_ms > self.last_ms + IN_A_ROW_MS {
+            (self.n, self.since_ms) = (0, now_ms);
+        }
+        (self.n, self.last_ms) = (self.n + 1, now_ms);
+        self.n > MAX_INCOMPLETE && now_ms >= self.since_ms + MAX_INCOMPLETE_MS
+    }
+}
 
 /// The agent's children at one moment.
 #[derive(Debug)]
@@ -51,17 +70,13 @@ impl Below {
         restless: &mut Restless,
     ) -> Result<Self, ObserveError> {
         let (below, is_whole) = Self::try_read(known)?;
-        if is_whole {
-            restless.0 = None;
-            return Ok(below);
-        }
-        let now = clock::boot_ms();
-        let since = *restless.0.get_or_insert(now);
-        if now < since + MAX_RESTLESS_MS {
+        if !is_whole && !restless.is_too_much(clock::boot_ms()) {
             return Err(ObserveError::NotYet);
         }
-        tracing::warn!("orphans come and go faster than they can be looked at");
-        restless.0 = None;
+        if !is_whole {
+            tracing::warn!("orphans come and go faster than they can be looked at");
+        }
+        *restless = Restless::default();
         Ok(below)
     }
 
@@ -150,4 +165,23 @@ fn descend(members: &mut Vec<Stat>) -> io::Result<()> {
         next += 1;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_many_incomplete_readings_in_a_row_are_too_much() {
+        let mut restless = Restless::default();
+        assert!(!restless.is_too_much(0));
+        // The search of then was given up: this is another.
+        assert!(!restless.is_too_much(5_000));
+        // A slow host: long, but few.
+        assert!((1..30).all(|n| !restless.is_too_much(5_000 + 500 * n)));
+        // Many within a moment.
+        let mut restless = Restless::default();
+        assert!((0..99).all(|now| !restless.is_too_much(now)));
+        assert!(restless.is_too_much(100));
+    }
 }
