@@ -1,5 +1,7 @@
 //! Facts about this host that the hello carries.
 
+use model::kernel::KernelFeatures;
+
 /// Read once, at start.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HostFacts {
@@ -8,6 +10,11 @@ pub struct HostFacts {
     pub kernel: String,
     pub cores: u32,
     pub memory_kib: u64,
+    pub arch: String,
+    /// What the agent does without.
+    pub missing: KernelFeatures,
+    /// `muster-agent` or `muster`, if its binary can be replaced; else empty.
+    pub program: String,
 }
 
 impl HostFacts {
@@ -19,6 +26,8 @@ impl HostFacts {
             kernel: uname.release().to_string_lossy().into_owned(),
             cores: count_cores(&read("/proc/stat")),
             memory_kib: total_memory(&read("/proc/meminfo")),
+            arch: uname.machine().to_string_lossy().into_owned(),
+            ..Self::default()
         }
     }
 }

@@ -67,6 +67,10 @@ impl Image {
         })
     }
 
+    pub(crate) fn program(&self) -> &'static str {
+        self.program
+    }
+
     /// The first `agent.run` of this image, or the one after a failed `execve`.
     pub(crate) fn run_file(&self, data: &DataDir, exec_error: Option<String>) -> RunFile {
         let pid = rustix::process::getpid().as_raw_nonzero().get();

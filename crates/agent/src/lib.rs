@@ -35,3 +35,4 @@ pub mod upgrade;
 pub use config::{AgentArgs, AgentConfig};
 pub use error::AgentError;
 pub use run::{command, run, run_until};
+pub use supervisor::OtherProcess;

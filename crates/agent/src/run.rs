@@ -9,7 +9,7 @@ use std::time::Duration;
 use futures_util::future::LocalBoxFuture;
 use rcgen::KeyPair;
 use supervisor::ourselves::{hold_hangups, take_hangups};
-use supervisor::{Options, Supervisor};
+use supervisor::{Options, Supervisor, missing_features};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
@@ -164,8 +164,24 @@ async fn run_agent(
     let (supervisor, recovered) = Supervisor::open(&data.path().join(SUPERVISOR_DIR), options)?;
     let (request_tx, requests) = mpsc::channel(QUEUE);
     let (notices, notice_rx) = mpsc::channel(QUEUE);
+    let facts = HostFacts {
+        missing: missing_features(config.cgroups),
+        program: image
+            .as_ref()
+            .map_or("", |(image, _)| image.program())
+            .to_owned(),
+        ..HostFacts::read()
+    };
+    for feature in facts.missing.iter() {
+        tracing::warn!(
+            feature = feature.as_str(),
+            "this kernel does not offer or permit it: the agent {}",
+            feature.without()
+        );
+    }
     let mut state = AgentState::new(recovered, SupervisorLink::new(request_tx, notice_rx))
-        .with_release(config.release.clone());
+        .with_release(config.release.clone())
+        .with_facts(facts);
 
     let connected = state.connected();
     let writing_run_file = async {
@@ -254,7 +270,7 @@ async fn keep_connected_as(
     let info = AgentInfo {
         host: identity.host,
         agent_id: identity.agent_id.clone(),
-        facts: HostFacts::read(),
+        facts: state.facts().clone(),
         clock: crate::session::now,
     };
     tracing::info!(host = %info.host, agent_id = %info.agent_id, held = state.n_held(), "agent started");

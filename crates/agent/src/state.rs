@@ -14,6 +14,7 @@ use wire::{Ack, Command, Desired, EventFrame, ResultFrame, Up};
 
 use crate::ack_queue::AckQueue;
 use crate::answer::HostFiles;
+use crate::facts::HostFacts;
 use crate::reconcile::{self, ClockOffset, HeldProcesses};
 use crate::report::Statuses;
 use crate::session::ConnectionNumbers;
@@ -42,6 +43,7 @@ pub struct AgentState {
     acknowledged: VecDeque<OpId>,
     connected: watch::Sender<bool>,
     files: HostFiles,
+    facts: HostFacts,
 }
 
 impl AgentState {
@@ -58,6 +60,7 @@ impl AgentState {
             acknowledged: VecDeque::new(),
             connected: watch::Sender::new(false),
             files: HostFiles::new(AllowedPaths::default()),
+            facts: HostFacts::default(),
         };
         for (id, outcome) in recovered.results {
             state.end(id, outcome);
@@ -72,6 +75,16 @@ impl AgentState {
     pub fn with_release(mut self, allowed: AllowedPaths) -> Self {
         self.files = HostFiles::new(allowed);
         self
+    }
+
+    /// Sets what it tells about its host.
+    pub fn with_facts(mut self, facts: HostFacts) -> Self {
+        self.facts = facts;
+        self
+    }
+
+    pub(crate) fn facts(&self) -> &HostFacts {
+        &self.facts
     }
 
     pub(crate) fn files(&self) -> HostFiles {

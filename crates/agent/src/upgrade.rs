@@ -1,6 +1,6 @@
 //! `upgrade`: replaces the binary of a running agent in place. It keeps its pid, its children and their exit codes.
 //!
-//! 1. find the agent by its data directory, and open a pidfd;
+//! 1. find the agent by its data directory;
 //! 2. check a copy of the new binary, keep the old one as `EXE.old`, rename (`binary`);
 //! 3. SIGHUP: the agent executes the program at its path ([`crate::image`]);
 //! 4. wait until it supervises again, and is connected if it was; else restore the old binary.
@@ -13,19 +13,17 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fd::OwnedFd;
-use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::Signal;
 use serde::Serialize;
+use supervisor::OtherProcess;
 
 mod binary;
 
 use crate::config::{self, ConfigError};
-use crate::image::{RUN_FILE, RunFile, start_time};
+use crate::image::{RUN_FILE, RunFile};
 use binary::{BinaryVersion, Swap};
 
-/// How often `agent.run` is read; the pidfd shows the agent's end at once.
+/// How often `agent.run` is read.
 const POLL_EVERY: Duration = Duration::from_millis(20);
 
 /// Shown below `--help`.
@@ -155,11 +153,11 @@ pub fn upgrade(
     }
 }
 
-/// A live agent, identified by its pidfd.
+/// A live agent.
 struct RunningAgent {
     data: PathBuf,
     before: RunFile,
-    pidfd: OwnedFd,
+    process: OtherProcess,
 }
 
 /// `agent.run` names a binary and a pid that are executed, replaced and signalled with the caller's privileges: directory
@@ -203,15 +201,10 @@ impl RunningAgent {
         let pid = before.pid;
         let gone = || not_running(format!("the last one, process {pid}, has ended"));
         let looked = |error: io::Error| not_running(format!("process {pid}: {error}"));
-        let number = Pid::from_raw(pid).ok_or_else(gone)?;
-        let pidfd = match pidfd_open(number, PidfdFlags::empty()) {
-            Err(Errno::SRCH) => return Err(gone()),
-            opened => opened.map_err(|error| looked(error.into()))?,
-        };
-        // The pid cannot be reused while the pidfd is open: `/proc` now shows the process that will get the signal.
-        if start_time(pid).ok() != Some(before.start_time) || has_ended(&pidfd, Duration::ZERO) {
-            return Err(gone());
-        }
+        let process = OtherProcess::find(pid)
+            .map_err(looked)?
+            .filter(|process| process.start_time() == before.start_time)
+            .ok_or_else(gone)?;
         let running = std::fs::read_link(format!("/proc/{pid}/exe")).map_err(looked)?;
         // The path may have a suffix: deleted, or moved aside.
         let is_ours = |path: &Path| {
@@ -235,12 +228,12 @@ impl RunningAgent {
         Ok(Self {
             data: data.into(),
             before,
-            pidfd,
+            process,
         })
     }
 
     fn signal(&self) -> io::Result<()> {
-        Ok(pidfd_send_signal(&self.pidfd, Signal::HUP)?)
+        self.process.signal(Signal::HUP)
     }
 
     /// Waits for a later generation than `before`, and for its connection if there was one.
@@ -248,7 +241,7 @@ impl RunningAgent {
         let since = Instant::now();
         let mut at_work = None;
         loop {
-            if has_ended(&self.pidfd, POLL_EVERY) {
+            if self.process.ends_within(POLL_EVERY) {
                 return Err(NoNewAgent::Ended);
             }
             let next = RunFile::read(&self.data)
@@ -317,13 +310,6 @@ impl RunningAgent {
     }
 }
 
-/// Whether a process ends within this time.
-fn has_ended(pidfd: &OwnedFd, patience: Duration) -> bool {
-    let patience = Timespec::try_from(patience).unwrap_or_default();
-    let mut fds = [PollFd::new(pidfd, PollFlags::IN)];
-    matches!(poll(&mut fds, Some(&patience)), Ok(1))
-}
-
 /// `30s`, `2m`, `500ms`.
 fn parse_timeout(text: &str) -> Result<Duration, String> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
@@ -342,6 +328,7 @@ fn parse_timeout(text: &str) -> Result<Duration, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::image::start_time;
 
     #[test]
     fn a_timeout_has_a_unit() {

@@ -40,6 +40,13 @@ responses! {
         pub kernel: Option<Cow<'a, str>>,
         pub cores: Option<u32>,
         pub memory_kib: Option<u64>,
+        /// Its processor, as `uname -m` names it.
+        pub arch: Option<Cow<'a, str>>,
+        /// The program that runs as the agent, if the server can replace it; empty if it cannot.
+        pub program: Option<Cow<'a, str>>,
+        /// What the agent does without because its kernel does not offer or permit it: `pidfd_open`, `pidfd_send_signal`,
+        /// `clone3`, `close_range`, `cgroups`, `cgroup.kill`.
+        pub missing: Vec<Cow<'a, str>>,
         /// How many processes are registered on it.
         pub processes: u32,
         /// How many of those that the caller may see are in each state; states without one are left out.

@@ -13,6 +13,7 @@
 //! batches (`operations/recorder`) and acknowledged only then. Nothing here knows HTTP, SQL or sockets.
 
 mod access;
+mod agent_counts;
 mod answers;
 mod commit;
 mod core;
@@ -44,6 +45,7 @@ pub use access::{
     LoginCode, LoginOrigin, LoginView, MissingArea, MissingRole, NewJoinToken, RevokedGrants,
     Subject,
 };
+pub use agent_counts::AgentCounts;
 pub use answers::{HostAnswer, HostLookup, HostSelector, TargetHost};
 pub use day_counts::{STEP_SECS as STATES_STEP_SECS, StatesOverTime};
 pub use enrol::{Certificate, Enrolment, Issued};

@@ -25,6 +25,7 @@ use std::sync::atomic::Ordering;
 
 use fleet::{AgentInfo, Fleet, Link, Row};
 use model::change::{HostId, NameId};
+use model::kernel::{KernelFeature, KernelFeatures};
 use model::{Host, Namespace, OpId, UnixMillis, digest};
 use wire::down::{GroupSet, NameRef};
 use wire::{Ack, Command, Desired, DesiredProcess, Down, FRAME_BUDGET, Hello, Welcome};
@@ -283,6 +284,12 @@ impl Drop for Session {
     }
 }
 
+/// Those of these names that this server knows.
+pub(crate) fn features(names: &[String]) -> KernelFeatures {
+    let known = names.iter().filter_map(|name| KernelFeature::parse(name));
+    known.collect()
+}
+
 fn info_of(hello: &Hello) -> AgentInfo {
     AgentInfo {
         version: hello.agent_version.clone(),
@@ -291,6 +298,9 @@ fn info_of(hello: &Hello) -> AgentInfo {
         kernel: hello.kernel.clone(),
         cores: hello.cores,
         memory_kib: hello.memory_kib,
+        missing: features(&hello.missing),
+        arch: hello.arch.clone(),
+        program: hello.program.clone(),
     }
     .bound()
 }

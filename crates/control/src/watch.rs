@@ -19,6 +19,7 @@ use model::topology::BusinessId;
 use model::{Flag, FullName, Host, Namespace, ProcessState, TaskId, UnixMillis};
 use store::JobCounts;
 
+use crate::agent_counts::AgentCounts;
 use crate::operations::Task;
 use crate::{Control, WebhookHealth};
 use backlog::Backlog;
@@ -163,7 +164,7 @@ impl ChangeEvent {
 pub struct Figures {
     pub revision: u64,
     pub n_hosts: usize,
-    pub n_agents_up: usize,
+    pub agents: AgentCounts,
     pub n_processes: usize,
     pub n_running: usize,
     pub n_tasks_open: usize,
@@ -252,10 +253,14 @@ impl Control {
         let health = core.deliveries.lock().clone();
         let fleet = core.fleet();
         let (n_tasks_open, n_targets_open) = core.tasks.n_open();
+        let mut agents = AgentCounts::default();
+        for host in fleet.hosts().filter(|host| host.link.is_up()) {
+            agents.count(host.info);
+        }
         Figures {
             revision: fleet.revision().0,
             n_hosts: fleet.n_hosts(),
-            n_agents_up: fleet.hosts().filter(|host| host.link.is_up()).count(),
+            agents,
             n_processes: fleet.n_processes(),
             n_running: fleet.n_running(),
             n_tasks_open,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use model::bounds::{MAX_HOSTNAME, MAX_KERNEL, MAX_VERSION};
 use model::change::{HostId, HostRow, ProcessId};
+use model::kernel::KernelFeatures;
 use model::text::sanitize_line;
 use model::{AgentId, Host, UnixMillis};
 use std::hash::BuildHasher;
@@ -38,6 +39,12 @@ pub struct AgentInfo {
     pub kernel: String,
     pub cores: u32,
     pub memory_kib: u64,
+    /// What its kernel lacks.
+    pub missing: KernelFeatures,
+    /// As `uname -m` names it.
+    pub arch: String,
+    /// The program that a server may replace; empty if it may not.
+    pub program: String,
 }
 
 impl AgentInfo {
@@ -47,6 +54,8 @@ impl AgentInfo {
         sanitize_line(&mut self.version, MAX_VERSION);
         sanitize_line(&mut self.hostname, MAX_HOSTNAME);
         sanitize_line(&mut self.kernel, MAX_KERNEL);
+        sanitize_line(&mut self.arch, MAX_VERSION);
+        sanitize_line(&mut self.program, MAX_VERSION);
         self
     }
 }

@@ -19,6 +19,7 @@ pub mod held;
 pub mod host;
 pub mod invalid;
 pub mod job;
+pub mod kernel;
 pub mod lenient;
 pub mod line_pattern;
 pub mod name;

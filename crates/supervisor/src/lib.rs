@@ -22,6 +22,8 @@ mod runner;
 mod supervisor;
 
 pub use os::config_file::{AllowedPaths, ConfigFileError, ConfigFiles};
+pub use os::kernel::missing_features;
+pub use os::other_process::OtherProcess;
 pub use os::ourselves;
 pub use os::tail::{FileChange, Log, LogRead, ReadUntil};
 #[cfg(fake_os)]

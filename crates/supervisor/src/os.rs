@@ -23,7 +23,10 @@ mod file_name;
 pub mod host;
 #[cfg(not(fake_os))]
 pub(crate) mod identity;
+#[cfg(not(fake_os))]
+mod inherited;
 pub(crate) mod kept_runs;
+pub(crate) mod kernel;
 #[cfg_attr(fake_os, path = "fake_os/kill.rs")]
 pub(crate) mod kill;
 mod last_lines;
@@ -35,6 +38,7 @@ pub(crate) mod md5;
 pub(crate) mod observe;
 pub(crate) mod observe_error;
 pub(crate) mod observe_target;
+pub(crate) mod other_process;
 pub mod ourselves;
 pub(crate) mod output_times;
 #[cfg_attr(fake_os, path = "fake_os/pidfile.rs")]

@@ -12,6 +12,7 @@ pub mod cluster;
 pub mod fake_agent;
 pub mod odd;
 pub mod program;
+pub mod restricted;
 pub mod sim;
 pub mod soak;
 

@@ -64,6 +64,15 @@ pub struct Hello {
     /// Rises with every connection of this agent, so that servers can tell the newer of two. 0: unknown.
     #[prost(uint64, tag = "14")]
     pub session: u64,
+    /// [`model::kernel::KernelFeature::as_str`] of what its host lacks.
+    #[prost(string, repeated, tag = "15")]
+    pub missing: Vec<String>,
+    /// The processor that it is built for, as `uname -m` names it.
+    #[prost(string, tag = "16")]
+    pub arch: String,
+    /// `muster-agent` or `muster`, if the server may replace its binary; else empty.
+    #[prost(string, tag = "17")]
+    pub program: String,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, prost::Message)]

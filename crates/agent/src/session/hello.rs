@@ -58,6 +58,9 @@ impl HelloTemplate {
             cores: info.facts.cores,
             memory_kib: info.facts.memory_kib,
             session: 0,
+            missing: info.facts.missing.names().map(str::to_owned).collect(),
+            arch: info.facts.arch.clone(),
+            program: info.facts.program.clone(),
         };
         Self {
             hello,

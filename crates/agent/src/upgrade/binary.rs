@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use supervisor::OtherProcess;
 
-use super::{UpgradeError, has_ended};
+use super::UpgradeError;
 
 /// Limit for `--version`.
 const VERSION_PATIENCE: Duration = Duration::from_secs(10);
@@ -37,9 +37,11 @@ impl BinaryVersion {
             .stderr(Stdio::null())
             .spawn()
             .map_err(failed)?;
-        let pidfd = pidfd_open(Pid::from_child(&child), PidfdFlags::empty());
-        let in_time = pidfd.map(|pidfd| has_ended(&pidfd, VERSION_PATIENCE));
-        if in_time != Ok(true) {
+        // It is not waited for yet, so it is still in the process table.
+        let found = OtherProcess::find(child.id() as i32);
+        let in_time =
+            found.map(|found| found.is_none_or(|child| child.ends_within(VERSION_PATIENCE)));
+        if !matches!(in_time, Ok(true)) {
             // It may have ended just now.
             let _ = child.kill();
         }

@@ -8,6 +8,7 @@ use agent::session::{AgentInfo, SessionEnd, run_session};
 use agent::state::AgentState;
 use agent::supervisor_link::SupervisorLink;
 use futures_util::{SinkExt, StreamExt};
+use model::kernel::KernelFeatures;
 use model::spec::{Commands, Identity, Limits, Policy, WarnReport};
 use model::{Code, FullName, Host, OpId, Outcome, Spec, State, Status, TaskId, UnixMillis};
 use supervisor::{Notice, Recovered, Registration, Request};
@@ -67,6 +68,9 @@ pub(crate) fn info() -> AgentInfo {
             kernel: "6.1".into(),
             cores: 2,
             memory_kib: 1024,
+            arch: "x86_64".into(),
+            program: "muster-agent".into(),
+            missing: KernelFeatures::default(),
         },
         clock: || UnixMillis(1_800_000_000_000),
     }

@@ -1,12 +1,11 @@
 //! `muster agent`: the same agent as the binary `muster-agent`.
 
 use agent::upgrade::{self, UpgradeArgs, UpgradeError};
-use agent::{AgentArgs, AgentConfig, AgentError};
+use std::time::Duration;
+
+use agent::{AgentArgs, AgentConfig, AgentError, OtherProcess};
 use model::Host;
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::fd::OwnedFd;
-use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal, getpid, getppid, kill_process, pidfd_open};
+use rustix::process::{Pid, Signal, getpid, getppid, kill_process};
 use serde::de::IgnoredAny;
 use serde_json::json;
 
@@ -149,34 +148,25 @@ fn exit_with(parent: i32) -> Result<(), Failure> {
             "the agent ends, because the muster that started it has ended",
         )
     };
-    let parent = Pid::from_raw(parent).ok_or_else(gone)?;
-    let pidfd = pidfd_open(parent, PidfdFlags::empty()).map_err(|error| match error {
-        Errno::SRCH => gone(),
-        error => Failure::new(
-            Kind::Failed,
-            format!("agent: its parent cannot be watched: {error}"),
-        ),
-    })?;
-    // The pid may have been reused before the pidfd was opened.
-    if getppid() != Some(parent) {
+    let process = OtherProcess::find(parent)
+        .map_err(|error| {
+            Failure::new(
+                Kind::Failed,
+                format!("agent: its parent cannot be watched: {error}"),
+            )
+        })?
+        .ok_or_else(gone)?;
+    // The pid may have been reused before the process was found.
+    if getppid() != Pid::from_raw(parent) {
         return Err(gone());
     }
     std::thread::Builder::new()
         .name("parent".into())
         .spawn(move || {
-            wait_for_end(&pidfd);
+            while !process.ends_within(Duration::from_secs(3600)) {}
             // We can always signal ourselves.
             kill_process(getpid(), Signal::TERM).ok();
         })
         .map_err(|e| Failure::new(Kind::Failed, format!("agent: cannot watch its parent: {e}")))?;
     Ok(())
-}
-
-fn wait_for_end(pidfd: &OwnedFd) {
-    loop {
-        match poll(&mut [PollFd::new(pidfd, PollFlags::IN)], None) {
-            Ok(0) | Err(Errno::INTR) => {}
-            Ok(_) | Err(_) => return,
-        }
-    }
 }

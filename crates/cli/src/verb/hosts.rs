@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use api::HostRow;
 use model::Host;
+use model::kernel::KernelFeature;
 use serde_json::{Value, json};
 
 use super::{Context, row_limit};
@@ -156,6 +157,11 @@ fn one(out: &Out, row: &HostRow) -> Result<(), Failure> {
     );
     text("hostname", &row.hostname);
     text("kernel", &row.kernel);
+    text("processor", &row.arch);
+    for feature in &row.missing {
+        let without = KernelFeature::parse(feature).map_or("", KernelFeature::without);
+        fields.put("does without", &clean(&format!("{feature}: {without}")));
+    }
     fields.put("cores", &row.cores.map(count).unwrap_or_default());
     fields.put("memory", &memory(row));
     let states = row.states.iter();

@@ -122,7 +122,7 @@ async fn stay_up(out: &Out, config: UpConfig) -> Result<Exit, Failure> {
 async fn connected(running: &server::Running) -> bool {
     let mut changes = running.control.events().watch();
     let until_there = async {
-        while running.control.figures().n_agents_up == 0 {
+        while running.control.figures().agents.n_up == 0 {
             // A change event only means that the figures may have changed.
             if changes.recv().await.is_err() {
                 tokio::task::yield_now().await;

@@ -2,6 +2,8 @@
 
 use fleet::AgentInfo;
 
+use crate::sessions::features;
+
 /// One message on the bus.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct Envelope {
@@ -131,6 +133,12 @@ pub(super) struct AgentInfoMessage {
     cores: u32,
     #[prost(uint64, tag = "6")]
     memory_kib: u64,
+    #[prost(string, repeated, tag = "7")]
+    missing: Vec<String>,
+    #[prost(string, tag = "8")]
+    arch: String,
+    #[prost(string, tag = "9")]
+    program: String,
 }
 
 impl From<&AgentInfo> for AgentInfoMessage {
@@ -142,6 +150,9 @@ impl From<&AgentInfo> for AgentInfoMessage {
             kernel: info.kernel.clone(),
             cores: info.cores,
             memory_kib: info.memory_kib,
+            missing: info.missing.names().map(str::to_owned).collect(),
+            arch: info.arch.clone(),
+            program: info.program.clone(),
         }
     }
 }
@@ -155,6 +166,9 @@ impl From<AgentInfoMessage> for AgentInfo {
             kernel: info.kernel,
             cores: info.cores,
             memory_kib: info.memory_kib,
+            missing: features(&info.missing),
+            arch: info.arch,
+            program: info.program,
         }
         .bound()
     }

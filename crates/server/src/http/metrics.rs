@@ -6,8 +6,9 @@ use std::time::Duration;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::IntoResponse;
-use control::{Control, Figures};
+use control::{AgentCounts, Control, Figures};
 use locks::Mutex;
+use model::kernel::KernelFeature;
 
 use super::HttpState;
 use super::front::ResponseRecord;
@@ -153,10 +154,22 @@ fn write_replicas(page: &mut Page, control: &Control) {
     page.single(&families::STORE_UP, u64::from(is_store_up));
 }
 
+fn write_agents(page: &mut Page, agents: &AgentCounts) {
+    page.single(&families::AGENTS_CONNECTED, agents.n_up as u64);
+    page.head(&families::AGENTS_BY_VERSION);
+    for (version, n) in &agents.by_version {
+        page.sample(&families::AGENTS_BY_VERSION, &[version], n);
+    }
+    page.head(&families::AGENTS_MISSING);
+    for (feature, n) in KernelFeature::ALL.iter().zip(agents.missing) {
+        page.sample(&families::AGENTS_MISSING, &[feature.as_str()], n);
+    }
+}
+
 fn write_figures(page: &mut Page, figures: &Figures) {
     page.single(&families::REVISION, figures.revision);
     page.single(&families::HOSTS, figures.n_hosts as u64);
-    page.single(&families::AGENTS_CONNECTED, figures.n_agents_up as u64);
+    write_agents(page, &figures.agents);
     page.single(&families::PROCESSES, figures.n_processes as u64);
     page.single(&families::PROCESSES_RUNNING, figures.n_running as u64);
     page.single(&families::TASKS_OPEN, figures.n_tasks_open as u64);

@@ -40,6 +40,10 @@ impl Stat {
         self.state != b'Z'
     }
 
+    pub(crate) fn has_ended(&self) -> bool {
+        !self.is_live()
+    }
+
     pub(crate) fn find(pid: i32) -> io::Result<Option<Self>> {
         Ok(Self::read(pid))
     }

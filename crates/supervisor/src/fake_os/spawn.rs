@@ -26,7 +26,7 @@ pub(crate) fn environment(
 #[derive(Debug)]
 pub(crate) struct BlockedChild {
     pub(crate) run: Run,
-    pub(crate) was_made_in_group: bool,
+    pub(crate) is_in_group: bool,
     host: Host,
     command: String,
     mark: Mark,
@@ -88,7 +88,7 @@ pub(crate) fn spawn(launch: &Launch<'_>) -> io::Result<BlockedChild> {
     let run = host::call(|table| table.fork(&mark));
     Ok(BlockedChild {
         run,
-        was_made_in_group: false,
+        is_in_group: false,
         host: host::current(),
         command: launch.command.to_owned(),
         mark,

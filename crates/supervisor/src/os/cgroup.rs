@@ -21,6 +21,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use model::FullName;
+use model::kernel::{KernelFeature, KernelFeatures};
 use model::spec::Runtime;
 
 pub(crate) use group::{Group, GroupEntry};
@@ -32,6 +33,8 @@ use crate::ControlGroups;
 
 /// The group of all commands but start commands; their leftovers are searched for here.
 const COMMANDS: &str = "commands";
+/// The group of all agents of a host.
+const ALL_AGENTS: &str = "muster";
 
 /// The control groups of this agent.
 #[derive(Debug)]
@@ -62,6 +65,25 @@ pub(crate) struct CommandGroups {
 pub(crate) fn is_asked(runtime: &Runtime) -> bool {
     let settings = limits::settings(runtime, 1);
     settings.iter().any(|(_, value)| value.is_some())
+}
+
+/// What the agent lacks here for control groups.
+pub(crate) fn missing(wanted: ControlGroups) -> KernelFeatures {
+    let hierarchies = match wanted {
+        ControlGroups::Auto => hierarchy::useful(),
+        ControlGroups::Off => Vec::new(),
+    };
+    let mut two = hierarchies
+        .iter()
+        .filter(|hierarchy| hierarchy.version == Version::Two);
+    // The same group in which the agents of this host create theirs; an empty one is in no one's way.
+    let made = two.find_map(|hierarchy| hierarchy.make(Path::new(ALL_AGENTS), &[]).ok());
+    let missing = match made {
+        Some(at) if at.join("cgroup.kill").exists() => None,
+        Some(_) => Some(KernelFeature::CgroupKill),
+        None => Some(KernelFeature::ControlGroups),
+    };
+    missing.into_iter().collect()
 }
 
 impl Cgroups {
@@ -125,7 +147,7 @@ impl Cgroups {
 
     /// `muster/AGENT`.
     fn ours(&self) -> PathBuf {
-        Path::new("muster").join(&self.agent)
+        Path::new(ALL_AGENTS).join(&self.agent)
     }
 
     fn below(&self, leaf: &str) -> PathBuf {

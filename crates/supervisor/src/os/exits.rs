@@ -21,7 +21,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 use super::procfs::{self, Stat};
-use super::shortage;
+use super::{kernel, shortage};
 use crate::machine::Run;
 use polled::{Polled, RunStatus};
 
@@ -94,6 +94,7 @@ impl Exits {
     }
 
     fn open(&self, run: Run) -> io::Result<OwnedFd> {
+        kernel::require_pidfds()?;
         self.require_descriptor()?;
         let pid = Pid::from_raw(run.pid).ok_or(rustix::io::Errno::SRCH)?;
         Ok(rustix::process::pidfd_open(pid, PidfdFlags::empty())?)

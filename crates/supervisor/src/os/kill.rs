@@ -5,6 +5,7 @@ use std::io;
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal};
 
+use super::kernel;
 use super::procfs::Stat;
 use super::rights::OsRights;
 use super::shortage::{self, is_shortage};
@@ -39,9 +40,10 @@ fn send(run: Run, signal: Signal, rights: &OsRights) -> Result<(), NotSent> {
     let Some(pid) = Pid::from_raw(run.pid) else {
         return Ok(());
     };
+    let calls = kernel::calls();
     let pidfd = match rustix::process::pidfd_open(pid, PidfdFlags::empty()) {
         Err(Errno::SRCH) => return Ok(()),
-        opened => opened.ok(),
+        opened => opened.ok().filter(|_| calls.pidfd_send_signal),
     };
     let allowed = rights.check_signal(run.pid);
     // The pidfd pins the pid: the process that is read here is the one that was checked and gets the signal. Without a pidfd

@@ -5,7 +5,7 @@
 //! executed ⇔ journalled.
 //!
 //! If it has a control group, it is created inside it (`CLONE_INTO_CGROUP`): joining one takes milliseconds, and a lock
-//! that every fork on the host needs.
+//! that every fork on the host needs. Where the kernel cannot do that, the parent moves the blocked child into it.
 //!
 //! What a command gets: `/bin/sh -c COMMAND` in `setup_path`, as `user` with all their groups, in a session of its own;
 //! default signals, umask 022 or what `spec.runtime` says, the limits and priorities of [`super::limits`], a neutral OOM
@@ -22,6 +22,9 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags};
 
+use super::cgroup::GroupEntry;
+use super::inherited::{close_inherited, max_files};
+use super::kernel;
 pub(crate) use super::launch::Launch;
 use super::limits::Limits;
 use super::procfs::Stat;
@@ -72,8 +75,8 @@ pub(crate) fn environment(
 #[derive(Debug)]
 pub(crate) struct BlockedChild {
     pub(crate) run: Run,
-    /// It was created in its control group. Otherwise it may have joined it.
-    pub(crate) was_made_in_group: bool,
+    /// It executes in its control group, with all that it starts.
+    pub(crate) is_in_group: bool,
     pidfd: io::Result<OwnedFd>,
     release_pipe: OwnedFd,
     failure_pipe: OwnedFd,
@@ -169,14 +172,15 @@ struct Prepared {
     switch: Option<(u32, u32, Vec<u32>)>,
     limits: Limits,
     umask: libc::mode_t,
-    /// Joined if the kernel cannot create a process inside a group; a failure is ignored.
-    group: Option<(RawFd, *const libc::c_char)>,
+    group: Option<RawFd>,
     joins: Vec<*const libc::c_char>,
     input: RawFd,
     output: RawFd,
     release_pipe: RawFd,
     failure_pipe: RawFd,
     parent_release: RawFd,
+    /// The agent's limit of open files.
+    max_files: RawFd,
 }
 
 const SHELL: &CStr = c"/bin/sh";
@@ -223,10 +227,11 @@ pub(crate) fn spawn(launch: &Launch<'_>) -> io::Result<BlockedChild> {
         }),
         limits: Limits::prepare(launch.runtime),
         umask: launch.runtime.umask.unwrap_or(UMASK),
-        group: launch.groups.group.as_ref().map(|entry| {
-            let directory = entry.directory.as_raw_fd();
-            (directory, entry.procs.as_ptr())
-        }),
+        group: launch
+            .groups
+            .group
+            .as_ref()
+            .map(|entry| entry.directory.as_raw_fd()),
         joins: launch
             .groups
             .joins
@@ -238,17 +243,23 @@ pub(crate) fn spawn(launch: &Launch<'_>) -> io::Result<BlockedChild> {
         release_pipe: release_read.as_raw_fd(),
         failure_pipe: complaints_write.as_raw_fd(),
         parent_release: release_write.as_raw_fd(),
+        max_files: max_files(),
     };
     let (pid, was_made_in_group) = fork(&mut prepared)?;
+    let can_join = |entry: &GroupEntry| entry.add(pid).is_ok();
+    let is_in_group = was_made_in_group || launch.groups.group.as_ref().is_some_and(can_join);
     // Close the child's ends of the pipes in the parent.
     drop((release_read, complaints_write));
     let pidfd = Pid::from_raw(pid)
         .ok_or_else(|| io::Error::other("fork gave no pid"))
-        .and_then(|pid| Ok(rustix::process::pidfd_open(pid, PidfdFlags::empty())?));
+        .and_then(|pid| {
+            kernel::require_pidfds()?;
+            Ok(rustix::process::pidfd_open(pid, PidfdFlags::empty())?)
+        });
     let stat = Stat::find(pid)?.ok_or_else(|| io::Error::other("the child is not in /proc"))?;
     Ok(BlockedChild {
         run: stat.run(),
-        was_made_in_group,
+        is_in_group,
         pidfd,
         release_pipe: release_write,
         failure_pipe: complaints_read,
@@ -269,16 +280,17 @@ fn fork(prepared: &mut Prepared) -> io::Result<(i32, bool)> {
         let mut before: libc::sigset_t = std::mem::zeroed();
         libc::sigfillset(&raw mut every);
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const every, &raw mut before);
-        let into_group = prepared
-            .group
-            .map_or(-1, |(directory, _)| clone_into(directory));
+        let into_group = match (prepared.group, kernel::calls().clone3) {
+            (Some(directory), true) => clone_into(directory),
+            (Some(_) | None, _) => -1,
+        };
         let pid = match into_group {
             // No group, a kernel before 5.7, or a group that refuses it.
             -1 => libc::fork(),
             pid => pid,
         };
         if pid == 0 {
-            become_command(prepared, into_group == 0);
+            become_command(prepared);
         }
         let error = io::Error::last_os_error();
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
@@ -310,7 +322,7 @@ unsafe fn clone_into(group: RawFd) -> i32 {
 ///
 /// # Safety
 /// Only in a child just forked, with every signal blocked: it takes over the whole process.
-unsafe fn become_command(prepared: &mut Prepared, is_in_group: bool) -> ! {
+unsafe fn become_command(prepared: &mut Prepared) -> ! {
     // SAFETY: plain system calls on numbers and on memory that the parent prepared; none allocates or takes a lock.
     unsafe {
         libc::close(prepared.parent_release);
@@ -354,18 +366,21 @@ unsafe fn become_command(prepared: &mut Prepared, is_in_group: bool) -> ! {
         {
             report_failure_to(failure_pipe, STAGE_DESCRIPTORS);
         }
-        if libc::syscall(libc::SYS_close_range, 5_u32, u32::MAX, 0_u32) != 0 {
-            for fd in 5..65_536 {
+        for fd in [
+            release_pipe,
+            failure_pipe,
+            prepared.release_pipe,
+            prepared.failure_pipe,
+        ] {
+            if fd > 4 {
                 libc::close(fd);
             }
         }
+        close_inherited(5, prepared.max_files);
 
         libc::umask(prepared.umask);
         if !prepared.limits.apply() {
             report_failure(STAGE_LIMITS);
-        }
-        if let (Some((_, procs)), false) = (prepared.group, is_in_group) {
-            join(procs);
         }
         for procs in &prepared.joins {
             if !join(*procs) {

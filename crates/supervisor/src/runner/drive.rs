@@ -236,7 +236,7 @@ impl Runner {
                 }));
             }
         };
-        match (blocked_child.was_made_in_group, role) {
+        match (blocked_child.is_in_group, role) {
             (true, Role::Start | Role::Restart) => held.group_membership.entered(blocked_child.run),
             (true, Role::Stop | Role::Reload | Role::Kill) => {
                 held.group_membership.commanded(blocked_child.run)

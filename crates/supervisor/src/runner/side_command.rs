@@ -193,7 +193,7 @@ impl Runner {
         });
         match blocked_child {
             Ok(blocked_child) => {
-                let (run, is_in_group) = (blocked_child.run, blocked_child.was_made_in_group);
+                let (run, is_in_group) = (blocked_child.run, blocked_child.is_in_group);
                 self.exits.watch_child(run, blocked_child.release().pidfd);
                 if !is_in_group {
                     self.cgroups.found_stray(name);

@@ -145,6 +145,9 @@ impl Agent {
             cores: 8,
             memory_kib: 32 << 20,
             session: self.last_session,
+            missing: Vec::new(),
+            arch: std::env::consts::ARCH.to_owned(),
+            program: String::new(),
         }
     }
 

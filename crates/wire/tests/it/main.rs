@@ -139,7 +139,7 @@ fn ups() -> Vec<(&'static str, Up)> {
                 kernel: "6.1".into(),
                 cores: 2,
                 memory_kib: 1024,
-                session: 0,
+                ..Hello::default()
             }
             .into(),
         ),

@@ -96,6 +96,18 @@ pub(super) const AGENTS_CONNECTED: Family = gauge(
     "muster_agents_connected",
     "Agents that are connected to any replica.",
 );
+pub(super) const AGENTS_BY_VERSION: Family = Family {
+    name: "muster_agents_by_version",
+    kind: Kind::Gauge,
+    labels: &["version"],
+    help: "Connected agents of each version.",
+};
+pub(super) const AGENTS_MISSING: Family = Family {
+    name: "muster_agents_missing_feature",
+    kind: Kind::Gauge,
+    labels: &["feature"],
+    help: "Connected agents whose kernel does not offer or permit a feature, and that do without it.",
+};
 pub(super) const PROCESSES: Family = gauge("muster_processes", "Registered processes.");
 pub(super) const PROCESSES_RUNNING: Family =
     gauge("muster_processes_running", "Registered processes that run.");
@@ -176,7 +188,7 @@ pub(super) const SHED: Family = counter(
 );
 
 /// All of them, in the order of the page.
-pub const FAMILIES: [&Family; 30] = [
+pub const FAMILIES: [&Family; 32] = [
     &BUILD_INFO,
     &PROCESS_CPU,
     &PROCESS_RESIDENT,
@@ -188,6 +200,8 @@ pub const FAMILIES: [&Family; 30] = [
     &REVISION,
     &HOSTS,
     &AGENTS_CONNECTED,
+    &AGENTS_BY_VERSION,
+    &AGENTS_MISSING,
     &PROCESSES,
     &PROCESSES_RUNNING,
     &TASKS_OPEN,

@@ -35,6 +35,13 @@ fn row(view: HostView<'_>, states: HostStates) -> HostRow<'_> {
         kernel: info.map(|info| info.kernel.as_str().into()),
         cores: info.map(|info| info.cores),
         memory_kib: info.map(|info| info.memory_kib),
+        arch: info.map(|info| info.arch.as_str().into()),
+        program: info.map(|info| info.program.as_str().into()),
+        missing: info
+            .into_iter()
+            .flat_map(|info| info.missing.names())
+            .map(Into::into)
+            .collect(),
         processes: view.n_processes,
         states: states
             .into_iter()

@@ -3,7 +3,6 @@
 //! Every descendant of a process is in its group, whatever it did to its session, parents or environment; only a process
 //! that may write to the control groups can leave.
 
-use std::ffi::CString;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -24,8 +23,14 @@ pub(crate) struct Group(PathBuf);
 #[derive(Debug)]
 pub(crate) struct GroupEntry {
     pub(crate) directory: OwnedFd,
-    /// Its `cgroup.procs`, to join if the kernel cannot create a process inside a group.
-    pub(crate) procs: CString,
+    procs: PathBuf,
+}
+
+impl GroupEntry {
+    /// Moves a process into the group.
+    pub(crate) fn add(&self, pid: i32) -> io::Result<()> {
+        fs::write(&self.procs, pid.to_string())
+    }
 }
 
 impl Group {
@@ -39,10 +44,9 @@ impl Group {
 
     pub(super) fn entry(&self) -> io::Result<GroupEntry> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let procs = self.0.join("cgroup.procs").into_os_string();
         Ok(GroupEntry {
             directory: rustix::fs::open(&self.0, flags, Mode::empty())?,
-            procs: CString::new(procs.into_encoded_bytes()).map_err(io::Error::other)?,
+            procs: self.0.join("cgroup.procs"),
         })
     }
 

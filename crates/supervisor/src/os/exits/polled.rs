@@ -11,10 +11,10 @@ use std::time::Duration;
 use model::status::Exit;
 use tokio::time::Instant;
 
-use super::{exit_of, waited};
+use super::{exit_of, peek_zombie, waited};
 use crate::machine::Run;
 use crate::os::procfs::Stat;
-use crate::os::shortage;
+use crate::os::{kernel, shortage};
 
 const EVERY: Duration = Duration::from_secs(1);
 
@@ -61,13 +61,16 @@ impl Polled {
 
     pub(super) fn add(&mut self, run: Run, parent: Parent, why: &io::Error) {
         if self.runs.is_empty() {
+            self.next = Instant::now() + EVERY;
+        }
+        // What the kernel lacks is logged at start.
+        if self.runs.is_empty() && kernel::calls().pidfd_open {
             let why = shortage::words(why);
             tracing::warn!(
                 pid = run.pid,
                 why,
                 "cannot watch processes by pidfd: looking at them once a second"
             );
-            self.next = Instant::now() + EVERY;
         }
         self.runs.insert(run.pid, (run, parent));
     }
@@ -108,6 +111,17 @@ impl Polled {
 
     /// Takes the children that have ended.
     pub(super) fn take_children(&mut self, ends: &mut Vec<(Run, Exit)>) {
+        // One zombie after the other, as long as the kernel's first is one of these.
+        while let Some((run, Parent::Us)) = peek_zombie().and_then(|pid| self.runs.get(&pid)) {
+            let run = *run;
+            let Some(exit) = waited(run) else { break };
+            self.runs.remove(&run.pid);
+            ends.push((run, exit));
+        }
+        // Another zombie may hide some: one of other code of this program, or one that is watched by a pidfd.
+        if peek_zombie().is_none() {
+            return;
+        }
         self.runs.retain(|_, (run, parent)| {
             let exit = match parent {
                 Parent::Us => waited(*run),

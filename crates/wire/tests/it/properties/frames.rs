@@ -35,13 +35,14 @@ fn name() -> impl Strategy<Value = NameRef> {
 prop_compose! {
     fn hello()(
         numbers in any::<(u32, u32, u32, u64, u32, u64, u64)>(),
-        texts in [text(), text(), text(), text(), text()],
+        texts in [text(), text(), text(), text(), text(), text(), text()],
         held_ops in vec(op(), 0..4),
+        missing in vec(text(), 0..4),
         root in any::<bool>(),
     ) -> Hello {
         let (oldest, newest, cloud, held_digest, cores, memory_kib, session) = numbers;
-        let [agent_version, ip, agent_id, hostname, kernel] = texts;
-        Hello { oldest, newest, agent_version, cloud, ip, agent_id, held_digest, held_ops, root, hostname, kernel, cores, memory_kib, session }
+        let [agent_version, ip, agent_id, hostname, kernel, arch, program] = texts;
+        Hello { oldest, newest, agent_version, cloud, ip, agent_id, held_digest, held_ops, root, hostname, kernel, cores, memory_kib, session, missing, arch, program }
     }
 }
 
