@@ -10,7 +10,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, openat, openat2, stat};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, ftruncate, openat, openat2, stat};
 use rustix::io::Errno;
 
 /// Opens a regular file with these flags; a new one gets `mode`, less the umask.
@@ -68,16 +68,19 @@ fn open_at_path(path: &Path, flags: OFlags, mode: Mode) -> rustix::io::Result<Ow
     }
 }
 
-/// The same without `openat2`: the open file must be the one at the path that the kernel reports for it.
+/// The same without `openat2`: the open file must be the one at the path that the kernel reports for it. Only then is it cut.
 fn open_and_compare(path: &Path, flags: OFlags, mode: Mode) -> rustix::io::Result<OwnedFd> {
-    let opened = openat(CWD, path, flags, mode)?;
+    let opened = openat(CWD, path, flags.difference(OFlags::TRUNC), mode)?;
     let number = opened.as_raw_fd();
     let real = rustix::fs::readlink(format!("/proc/self/fd/{number}"), Vec::new())?;
     let (here, there) = (fstat(&opened)?, stat(real)?);
-    match (here.st_dev, here.st_ino) == (there.st_dev, there.st_ino) {
-        true => Ok(opened),
-        false => Err(Errno::LOOP),
+    if (here.st_dev, here.st_ino) != (there.st_dev, there.st_ino) {
+        return Err(Errno::LOOP);
     }
+    if flags.contains(OFlags::TRUNC) {
+        ftruncate(&opened, 0)?;
+    }
+    Ok(opened)
 }
 
 #[cfg(test)]

@@ -128,12 +128,14 @@ fn a_restarted_server_shows_the_last_status() {
     let daemon = daemon.registered(&cluster.api, &cmd);
     assert_eq!(daemon.operate(&cluster.api, 0).0, 0);
     let before = daemon.wait_for_status(&cluster.api, 1);
-    // The server saves statuses every five seconds. A second after the start no other write is left to wait for.
+    // The server saves connections and then statuses, every five seconds. A second after the start no other write is left to
+    // wait for, and a second after such a write both are done.
     let shown_at = SystemTime::now();
     let wal = cluster.path().join("server/muster.db-wal");
     wait::until("the status to be saved", || {
         let written_at = std::fs::metadata(&wal).and_then(|wal| wal.modified());
-        written_at.is_ok_and(|at| at > shown_at + Duration::from_secs(1))
+        let settled = |at: SystemTime| at.elapsed().is_ok_and(|ago| ago > Duration::from_secs(1));
+        written_at.is_ok_and(|at| at > shown_at + Duration::from_secs(1) && settled(at))
     });
     agent.kill();
     cluster.restart_server();
