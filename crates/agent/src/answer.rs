@@ -5,6 +5,7 @@
 
 mod config_file;
 mod output;
+mod upgrade;
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -23,11 +24,13 @@ use wire::{Ask, Output};
 use config_file::FileTask;
 pub(crate) use config_file::HostFiles;
 use output::ProcessOutput;
+pub(crate) use upgrade::UpgradeFolder;
 
 /// The open questions of one connection.
 #[derive(Debug)]
 pub(crate) struct Answers {
     files: HostFiles,
+    upgrades: UpgradeFolder,
     open: VecDeque<Answer>,
 }
 
@@ -63,9 +66,10 @@ enum NextChunk {
 }
 
 impl Answers {
-    pub(crate) fn new(files: HostFiles) -> Self {
+    pub(crate) fn new(files: HostFiles, upgrades: UpgradeFolder) -> Self {
         Self {
             files,
+            upgrades,
             open: VecDeque::new(),
         }
     }
@@ -95,6 +99,9 @@ impl Answers {
             | Question::SelectedLogs(_)
             | Question::WriteFile(_)
             | Question::ReadFile(_)
+            | Question::UpgradePart(_)
+            | Question::Upgrade(_)
+            | Question::UpgradeState {}
             | Question::Figures(_)
                 if self.open.len() >= MAX_OPEN =>
             {
@@ -109,6 +116,21 @@ impl Answers {
             }
             Question::ReadFile(read) => {
                 let source = self.files.read(read);
+                self.push(ask.id, source);
+                None
+            }
+            Question::UpgradePart(part) => {
+                let source = self.upgrades.part(part);
+                self.push(ask.id, source);
+                None
+            }
+            Question::Upgrade(wanted) => {
+                let source = self.upgrades.upgrade(wanted);
+                self.push(ask.id, source);
+                None
+            }
+            Question::UpgradeState {} => {
+                let source = self.upgrades.state();
                 self.push(ask.id, source);
                 None
             }

@@ -62,8 +62,8 @@ const KEYS: [Key; 15] = [
 pub const EXAMPLES: &str = "\
 Examples:
   First start, with the token that the server printed:
-    MUSTER_JOIN_TOKEN=… muster-agent --server 10.0.0.1:7101 --data /var/lib/muster-agent --ip 10.0.0.7
-  Later starts need neither token nor address of the host:
+    MUSTER_JOIN_TOKEN=… muster-agent --server 10.0.0.1:7101 --data /var/lib/muster-agent
+  Later starts need no token:
     muster-agent --server 10.0.0.1:7101
   Several replicas; the agent connects to one of them:
     muster-agent --server r1:7101,r2:7101,r3:7101
@@ -86,7 +86,8 @@ pub struct AgentArgs {
     /// Where identity and journal are kept [env: MUSTER_AGENT_DATA] [default: /var/lib/muster-agent]
     #[arg(long, value_name = "DIR")]
     pub data: Option<String>,
-    /// The address that this host is known by; needed once, for enrolment [env: MUSTER_IP]
+    /// The address that this host is known by; only for enrolment [env: MUSTER_IP]
+    /// [default: the one by which it reaches the server]
     #[arg(long, value_name = "IP")]
     pub ip: Option<String>,
     /// The cloud area that this host lies in [env: MUSTER_CLOUD_ID] [default: 0]

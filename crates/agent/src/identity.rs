@@ -5,6 +5,7 @@
 //! key file holds both keys; the certificate decides which one counts.
 
 use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
 use base64::Engine as _;
 use model::{AgentId, Host, UnixMillis};
@@ -14,7 +15,7 @@ use rustls_pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use serde::{Deserialize, Serialize};
 use x509_parser::prelude::{FromDer, X509Certificate};
 
-use crate::config::AgentConfig;
+use crate::config::{AgentConfig, ServerAddress};
 use crate::data::DataDir;
 
 const KEY_FILE: &str = "agent-key.pem";
@@ -38,7 +39,9 @@ pub enum IdentityError {
         "this data directory is not enrolled: give --join TOKEN (or MUSTER_JOIN_TOKEN, or `join` in the file)"
     )]
     NoToken,
-    #[error("--ip (or MUSTER_IP, or `ip` in the file): is required to enrol")]
+    #[error(
+        "--ip (or MUSTER_IP, or `ip` in the file): is required to enrol, because there is no route to a server to tell the address by"
+    )]
     NoIp,
 }
 
@@ -98,10 +101,31 @@ pub fn determine(
     if config.join.is_none() {
         return Err(IdentityError::NoToken);
     }
-    let ip = config.ip.ok_or(IdentityError::NoIp)?;
+    let ip = config
+        .ip
+        .or_else(|| own_address(&config.servers))
+        .ok_or(IdentityError::NoIp)?;
     Ok(EnrolmentState::NotEnrolled {
         host: Host::new(config.cloud.unwrap_or(0), ip),
         key: load_or_make_key(data)?,
+    })
+}
+
+/// The address by which this host reaches a server, if it has a route to any of them.
+fn own_address(servers: &[ServerAddress]) -> Option<IpAddr> {
+    servers.iter().find_map(|server| {
+        let mut addresses = server.resolve().ok()?;
+        addresses.find_map(|address| {
+            let any: SocketAddr = match address {
+                SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+                SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+            };
+            // Sends nothing: the kernel chooses the address by its routes.
+            let socket = UdpSocket::bind(any).ok()?;
+            socket.connect(address).ok()?;
+            let own = socket.local_addr().ok()?.ip();
+            (!own.is_unspecified()).then_some(own)
+        })
     })
 }
 

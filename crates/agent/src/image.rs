@@ -137,7 +137,7 @@ pub(crate) fn start_time(pid: i32) -> io::Result<u64> {
         .ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
-fn without_deleted(path: PathBuf) -> PathBuf {
+pub(crate) fn without_deleted(path: PathBuf) -> PathBuf {
     let bytes = path.as_os_str().as_bytes();
     match bytes.strip_suffix(DELETED) {
         Some(bytes) => OsString::from_vec(bytes.to_vec()).into(),

@@ -15,6 +15,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
+use crate::answer::UpgradeFolder;
 use crate::backoff::{Attempt, Backoff, random_fraction};
 use crate::config::{AgentArgs, AgentConfig};
 use crate::connect::connect;
@@ -182,6 +183,9 @@ async fn run_agent(
     let mut state = AgentState::new(recovered, SupervisorLink::new(request_tx, notice_rx))
         .with_release(config.release.clone())
         .with_facts(facts);
+    if let Some((image, _)) = &image {
+        state = state.with_upgrades(UpgradeFolder::new(data.path(), image.program()));
+    }
 
     let connected = state.connected();
     let writing_run_file = async {

@@ -112,7 +112,7 @@ where
             });
         }
     };
-    let answers = Answers::new(state.files());
+    let answers = state.answers();
     let mut session = Session {
         state,
         info,
@@ -229,7 +229,7 @@ impl<S: AsyncRead + AsyncWrite> Session<'_, S> {
             if !self.has_fresh_next() {
                 return Ok(reason);
             }
-            self.answers = Answers::new(self.state.files());
+            self.answers = self.state.answers();
             self.writer.abandon();
         }
     }
@@ -288,7 +288,7 @@ impl<S: AsyncRead + AsyncWrite> Session<'_, S> {
         self.reader = next.reader;
         self.server = next.server;
         self.welcomed = next.welcomed;
-        self.answers = Answers::new(self.state.files());
+        self.answers = self.state.answers();
         self.frame_at = Instant::now();
         self.begin()
     }

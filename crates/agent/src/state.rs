@@ -13,7 +13,7 @@ use wire::up::OpRef;
 use wire::{Ack, Command, Desired, EventFrame, ResultFrame, Up};
 
 use crate::ack_queue::AckQueue;
-use crate::answer::HostFiles;
+use crate::answer::{Answers, HostFiles, UpgradeFolder};
 use crate::facts::HostFacts;
 use crate::reconcile::{self, ClockOffset, HeldProcesses};
 use crate::report::Statuses;
@@ -44,6 +44,7 @@ pub struct AgentState {
     connected: watch::Sender<bool>,
     files: HostFiles,
     facts: HostFacts,
+    upgrades: UpgradeFolder,
 }
 
 impl AgentState {
@@ -61,6 +62,7 @@ impl AgentState {
             connected: watch::Sender::new(false),
             files: HostFiles::new(AllowedPaths::default()),
             facts: HostFacts::default(),
+            upgrades: UpgradeFolder::default(),
         };
         for (id, outcome) in recovered.results {
             state.end(id, outcome);
@@ -83,12 +85,19 @@ impl AgentState {
         self
     }
 
+    /// Lets the server replace the binary.
+    pub(crate) fn with_upgrades(mut self, upgrades: UpgradeFolder) -> Self {
+        self.upgrades = upgrades;
+        self
+    }
+
     pub(crate) fn facts(&self) -> &HostFacts {
         &self.facts
     }
 
-    pub(crate) fn files(&self) -> HostFiles {
-        self.files.clone()
+    /// The answers to the questions of a new connection.
+    pub(crate) fn answers(&self) -> Answers {
+        Answers::new(self.files.clone(), self.upgrades.clone())
     }
 
     pub fn n_held(&self) -> usize {

@@ -18,10 +18,15 @@ use serde::Serialize;
 use supervisor::OtherProcess;
 
 mod binary;
+mod relaunch;
+pub(crate) mod state;
 
 use crate::config::{self, ConfigError};
+use crate::error::chain;
 use crate::image::{RUN_FILE, RunFile};
 use binary::{BinaryVersion, Swap};
+use relaunch::Launch;
+use state::StateFile;
 
 /// How often `agent.run` is read.
 const POLL_EVERY: Duration = Duration::from_millis(20);
@@ -48,6 +53,13 @@ pub struct UpgradeArgs {
     /// The new binary; without it the agent starts what is at its path already
     #[arg(long, value_name = "FILE")]
     pub binary: Option<PathBuf>,
+    /// Refuse a binary of any other version
+    #[arg(long, value_name = "VERSION", requires = "binary")]
+    pub expect_version: Option<String>,
+    /// The agent asks for this upgrade itself, because its server does: a new agent that does not connect, or that ends, is
+    /// replaced by the old one, and the result is left in this folder.
+    #[arg(long, hide = true, value_name = "DIR", requires = "binary")]
+    pub state_dir: Option<PathBuf>,
     /// How long the new agent may take to start
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_timeout)]
     pub timeout: Duration,
@@ -118,12 +130,35 @@ pub fn upgrade(
     args: &UpgradeArgs,
     env: impl Fn(&str) -> Option<String>,
 ) -> Result<Upgraded, UpgradeError> {
+    let Some(folder) = &args.state_dir else {
+        return replace(args, env);
+    };
+    // Ours, or that of the agent, which may be quicker.
+    let begun = StateFile::begun_by_us(folder, args);
+    let upgraded = replace(args, env);
+    let why = upgraded.as_ref().err().map(|error| chain(error));
+    if let Err(error) = begun.ended(why).write(folder) {
+        tracing::error!(%error, "the result of the upgrade cannot be written");
+    }
+    upgraded
+}
+
+fn replace(
+    args: &UpgradeArgs,
+    env: impl Fn(&str) -> Option<String>,
+) -> Result<Upgraded, UpgradeError> {
     let data = config::resolve_data(args.data.as_deref(), args.config.as_deref(), env)?;
-    let agent = RunningAgent::find(&data)?;
+    let mut agent = RunningAgent::find(&data)?;
+    if args.state_dir.is_some() {
+        agent.launch = Launch::of(agent.before.pid).ok();
+    }
     let exe = &agent.before.exe;
     let program = &agent.before.program;
     let swap = match &args.binary {
-        Some(new) => Some(Swap::make(new, exe, agent.before.pid, program)?),
+        Some(new) => {
+            let expected = args.expect_version.as_deref();
+            Some(Swap::make(new, exe, agent.before.pid, program, expected)?)
+        }
         None => {
             BinaryVersion::of(exe)
                 .and_then(|version| version.must_be(program))
@@ -141,6 +176,9 @@ pub fn upgrade(
         return Err(UpgradeError::Tell { pid, then, source });
     }
     match agent.wait(&agent.before, args.timeout) {
+        Ok(now) if agent.before.connected && !now.connected && args.state_dir.is_some() => {
+            Err(agent.back_to_old(swap, NoNewAgent::NotConnected, args.timeout))
+        }
         Ok(now) => Ok(Upgraded {
             pid: now.pid,
             from: agent.before.version,
@@ -158,6 +196,8 @@ struct RunningAgent {
     data: PathBuf,
     before: RunFile,
     process: OtherProcess,
+    /// How to start it again, if this has to.
+    launch: Option<Launch>,
 }
 
 /// `agent.run` names a binary and a pid that are executed, replaced and signalled with the caller's privileges: directory
@@ -182,6 +222,7 @@ enum NoNewAgent {
     /// The old image goes on.
     NotExecuted(String),
     Ended,
+    NotConnected,
     TimedOut,
 }
 
@@ -229,6 +270,7 @@ impl RunningAgent {
             data: data.into(),
             before,
             process,
+            launch: None,
         })
     }
 
@@ -277,10 +319,14 @@ impl RunningAgent {
             },
             NoNewAgent::Ended => UpgradeError::Failed {
                 what: "the agent ended as the new binary".into(),
-                then: match restored {
-                    Ok(said) => format!("{said}: start it, unless its service manager does"),
-                    Err(said) => said,
-                },
+                then: restored.map_or_else(|said| said, |said| self.start_old(&said)),
+            },
+            NoNewAgent::NotConnected => UpgradeError::Failed {
+                what: format!(
+                    "the new agent did not connect to a server within {} s",
+                    patience.as_secs()
+                ),
+                then: restored.map_or_else(|said| said, |said| self.restart_old(&said, patience)),
             },
             NoNewAgent::TimedOut => UpgradeError::TimedOut {
                 after: patience,
@@ -303,9 +349,29 @@ impl RunningAgent {
     /// Makes a hanging agent execute the old binary.
     fn restart_old(&self, restored: &str, patience: Duration) -> String {
         let now = RunFile::read(&self.data).unwrap_or_else(|_| self.before.clone());
-        match self.signal().map(|()| self.wait(&now, patience)) {
-            Ok(Ok(_)) => format!("{restored} and the agent runs it"),
-            _ => format!("{restored}, but the agent does not run it: restart the agent"),
+        match (
+            self.signal().map(|()| self.wait(&now, patience)),
+            &self.launch,
+        ) {
+            (Ok(Ok(_)), _) => format!("{restored} and the agent runs it"),
+            (_, None) => format!("{restored}, but the agent does not run it: restart the agent"),
+            // Its processes do not end with it.
+            (_, Some(_)) => {
+                let _ = self.process.signal(Signal::KILL);
+                self.process.ends_within(patience);
+                self.start_old(restored)
+            }
+        }
+    }
+
+    /// Brings back an agent that has ended.
+    fn start_old(&self, restored: &str) -> String {
+        let Some(launch) = &self.launch else {
+            return format!("{restored}: start it, unless its service manager does");
+        };
+        match launch.bring_back(&self.data, &self.before) {
+            Ok(()) => format!("{restored} and the agent runs it"),
+            Err(why) => format!("{restored}, but the agent does not run: {why}"),
         }
     }
 }

@@ -44,6 +44,8 @@ responses! {
         pub arch: Option<Cow<'a, str>>,
         /// The program that runs as the agent, if the server can replace it; empty if it cannot.
         pub program: Option<Cow<'a, str>>,
+        /// The newest version of the protocol with servers that it speaks.
+        pub protocol: Option<u32>,
         /// What the agent does without because its kernel does not offer or permit it: `pidfd_open`, `pidfd_send_signal`,
         /// `clone3`, `close_range`, `cgroups`, `cgroup.kill`.
         pub missing: Vec<Cow<'a, str>>,

@@ -9,6 +9,7 @@
 mod response;
 
 mod access;
+mod agent;
 mod audit;
 mod error;
 mod event;
@@ -42,6 +43,7 @@ pub use access::{
     AppBody, AppList, AppRow, CreatedApp, CreatedUser, GrantBody, GrantList, GrantRow, UserBody,
     UserList, UserRow,
 };
+pub use agent::{AgentBinaryList, AgentBinaryRow, AgentUpgradeBody, AgentUpgradeView, LeftOutView};
 pub use audit::{AuditList, AuditRow};
 pub use error::{ErrorBody, ErrorDetail, MissingRoleDetail};
 pub use event::{EventList, EventRow};

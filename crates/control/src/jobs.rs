@@ -33,7 +33,7 @@ use store::{JobPage, JobSummary};
 
 use self::order::TaskBrief;
 use crate::core::Core;
-use crate::{Access, ControlError, Operations, Replicas, Templates};
+use crate::{Access, Agents, ControlError, Operations, Replicas, Templates};
 
 /// The longest time that a caller may wait for a job.
 const MAX_WAIT: Duration = Duration::from_secs(60);
@@ -80,6 +80,7 @@ pub struct Jobs {
     replicas: Arc<Replicas>,
     operations: Arc<Operations>,
     templates: Arc<Templates>,
+    agents: Arc<Agents>,
 }
 
 impl Jobs {
@@ -89,6 +90,7 @@ impl Jobs {
         replicas: &Arc<Replicas>,
         operations: &Arc<Operations>,
         templates: &Arc<Templates>,
+        agents: &Arc<Agents>,
     ) -> Self {
         Self {
             core: core.clone(),
@@ -96,6 +98,7 @@ impl Jobs {
             replicas: replicas.clone(),
             operations: operations.clone(),
             templates: templates.clone(),
+            agents: agents.clone(),
         }
     }
 
@@ -159,6 +162,10 @@ impl Jobs {
             JobArea::Namespaces(namespaces) => namespaces
                 .iter()
                 .try_for_each(|namespace| self.access.check(caller, permission, namespace)),
+            JobArea::Agents(_) => match permission {
+                Permission::View => self.access.check(caller, permission, AccessArea::Anything),
+                Permission::Operate | Permission::Manage => self.access.check_admin(caller),
+            },
         }
     }
 
@@ -205,6 +212,12 @@ fn may(caller: &Caller, permission: Permission, area: &JobArea) -> bool {
         JobArea::Namespaces(namespaces) => namespaces
             .iter()
             .all(|namespace| caller.may(permission, namespace)),
+        JobArea::Agents(_) => match permission {
+            Permission::View => true,
+            Permission::Operate | Permission::Manage => {
+                caller.may(Permission::Manage, AccessArea::Everything)
+            }
+        },
     }
 }
 

@@ -14,6 +14,7 @@
 
 mod access;
 mod agent_counts;
+mod agents;
 mod answers;
 mod commit;
 mod core;
@@ -46,6 +47,10 @@ pub use access::{
     Subject,
 };
 pub use agent_counts::AgentCounts;
+pub use agents::{
+    AgentBinaries, AgentBinary, AgentSelection, AgentUpgrade, Agents, LeftOut, LeftOutReason,
+    UpgradePlan,
+};
 pub use answers::{HostAnswer, HostLookup, HostSelector, TargetHost};
 pub use day_counts::{STEP_SECS as STATES_STEP_SECS, StatesOverTime};
 pub use enrol::{Certificate, Enrolment, Issued};
@@ -106,6 +111,7 @@ struct Parts {
     registry: Arc<Registry>,
     operations: Arc<Operations>,
     jobs: Arc<Jobs>,
+    agents: Arc<Agents>,
     templates: Arc<Templates>,
     topology: Arc<Topology>,
     enrolment: Arc<Enrolment>,
@@ -164,13 +170,15 @@ impl Control {
             &operations,
         ));
         let templates = Arc::new(Templates::new(&core, &access, &sessions));
-        let jobs = Jobs::new(&core, &access, &replicas, &operations, &templates);
+        let agents = Arc::new(Agents::new(&core, &access, &sessions));
+        let jobs = Jobs::new(&core, &access, &replicas, &operations, &templates, &agents);
         let control = Self(Arc::new(Parts {
             registry: Arc::new(Registry::new(&core, &access)),
             topology: Arc::new(Topology::new(&core, &access, &replicas)),
             events: Arc::new(Events::new(&core, &access)),
             webhooks: Arc::new(Webhooks::new(&core, &access)),
             jobs: Arc::new(jobs),
+            agents,
             core,
             access,
             operations,
@@ -206,6 +214,11 @@ impl Control {
     /// Jobs over many instances.
     pub fn jobs(&self) -> &Arc<Jobs> {
         &self.0.jobs
+    }
+
+    /// The binaries of agents, and their upgrades.
+    pub fn agents(&self) -> &Arc<Agents> {
+        &self.0.agents
     }
 
     /// Config templates and the files that they make.

@@ -17,7 +17,7 @@ pub use logs::LogsOf;
 pub(crate) use moving::run as move_agents;
 pub(crate) use outbox::{Outbox, Outboxes};
 pub use question::AnswerStream;
-pub(crate) use question::{AnswerChunk, LocalAnswer};
+pub(crate) use question::{AnswerChunk, LocalAnswer, Unfinished};
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
@@ -301,6 +301,7 @@ fn info_of(hello: &Hello) -> AgentInfo {
         missing: features(&hello.missing),
         arch: hello.arch.clone(),
         program: hello.program.clone(),
+        protocol: hello.newest,
     }
     .bound()
 }

@@ -45,6 +45,8 @@ pub struct AgentInfo {
     pub arch: String,
     /// The program that a server may replace; empty if it may not.
     pub program: String,
+    /// The newest version of the protocol that it speaks.
+    pub protocol: u32,
 }
 
 impl AgentInfo {

@@ -25,6 +25,7 @@ pub enum JobAction {
     Generate,
     Release,
     Diff,
+    UpgradeAgent,
 }
 
 /// The objects that a job acts on.
@@ -33,6 +34,8 @@ pub enum JobAction {
 pub enum JobObject {
     Process,
     ConfigFile,
+    /// The agents of hosts.
+    Agent,
 }
 
 /// The order in which the priorities of a job run.
@@ -54,6 +57,7 @@ variant_names!(JobAction, as_str, {
     Generate = "generate",
     Release = "release",
     Diff = "diff",
+    UpgradeAgent = "upgrade_agent",
 });
 
 impl JobAction {
@@ -78,6 +82,7 @@ impl JobAction {
             | Self::SetAuto
             | Self::UnsetAuto => JobObject::Process,
             Self::Generate | Self::Release | Self::Diff => JobObject::ConfigFile,
+            Self::UpgradeAgent => JobObject::Agent,
         }
     }
 
@@ -91,7 +96,7 @@ impl JobAction {
             Self::ForceStop => Some(Op::Kill),
             Self::SetAuto => Some(Op::Manage),
             Self::UnsetAuto => Some(Op::Unmanage),
-            Self::Generate | Self::Release | Self::Diff => None,
+            Self::Generate | Self::Release | Self::Diff | Self::UpgradeAgent => None,
         }
     }
 
@@ -104,9 +109,12 @@ impl JobAction {
         match self {
             Self::Stop | Self::Restart => PriorityOrder::HighFirst,
             Self::Start | Self::Reload | Self::ForceStop => PriorityOrder::LowFirst,
-            Self::SetAuto | Self::UnsetAuto | Self::Generate | Self::Release | Self::Diff => {
-                PriorityOrder::AllAtOnce
-            }
+            Self::SetAuto
+            | Self::UnsetAuto
+            | Self::Generate
+            | Self::Release
+            | Self::Diff
+            | Self::UpgradeAgent => PriorityOrder::AllAtOnce,
         }
     }
 }
@@ -227,13 +235,15 @@ pub enum JobArea {
     Business(BusinessId),
     /// A job over registered processes: the namespaces of its tasks, each once.
     Namespaces(Vec<Namespace>),
+    /// A job over the agents of hosts: the version that they are to be of.
+    Agents(String),
 }
 
 impl JobArea {
     pub fn business(&self) -> Option<BusinessId> {
         match self {
             Self::Business(business) => Some(*business),
-            Self::Namespaces(_) => None,
+            Self::Namespaces(_) | Self::Agents(_) => None,
         }
     }
 }
@@ -279,6 +289,8 @@ pub enum JobTarget {
     },
     /// A registered process on one host.
     Registered { registered: FullName, host: Host },
+    /// The agent of a host.
+    Agent { agent: Host },
 }
 
 impl JobTarget {
@@ -294,12 +306,12 @@ impl JobTarget {
                 process,
                 local_inst_id,
             } => Some((*process, *local_inst_id)),
-            Self::Registered { .. } => None,
+            Self::Registered { .. } | Self::Agent { .. } => None,
         }
     }
 }
 
-/// One process of a job.
+/// One process of a job, or one agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JobTaskRow {
     pub job: JobId,
@@ -334,6 +346,7 @@ impl JobTaskRow {
         match &self.target {
             JobTarget::Instance { .. } => crate::expression::unescaped(&self.label.expression),
             JobTarget::Registered { registered, host } => format!("{registered} on {host}"),
+            JobTarget::Agent { agent } => format!("agent of {agent}"),
         }
     }
 }
@@ -472,6 +485,15 @@ mod tests {
             (&"web/nginx".into(), &"3:10.0.0.1".into())
         );
         assert_eq!(serde_json::from_value::<JobTaskRow>(json).unwrap(), task);
+        let agent = JobTaskRow {
+            target: JobTarget::Agent {
+                agent: "3:10.0.0.1".parse().unwrap(),
+            },
+            ..task
+        };
+        let json = serde_json::to_value(&agent).unwrap();
+        assert_eq!(json["agent"], "3:10.0.0.1");
+        assert_eq!(serde_json::from_value::<JobTaskRow>(json).unwrap(), agent);
         let area = JobArea::Namespaces(vec![Namespace::parse("web").unwrap()]);
         let json = serde_json::to_string(&area).unwrap();
         assert_eq!(json, r#"{"namespaces":["web"]}"#);

@@ -33,6 +33,7 @@ pub mod text;
 pub mod time;
 pub mod timeline;
 pub mod topology;
+pub mod upgrade;
 pub mod webhook;
 
 pub use host::{AgentId, Host};

@@ -29,6 +29,9 @@ use crate::{Config, Senders, limits};
 use data::DataDir;
 use replica::ReplicaParts;
 
+/// Within the data directory.
+const AGENT_BINARIES: &str = "agents";
+const PACKAGED_BINARIES: &str = "/usr/lib/muster/agents";
 /// How long requests and sessions may take to end when the server stops.
 const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -137,6 +140,7 @@ async fn start_parts(config: Config) -> Result<Running, BootError> {
         is_app_trusted: None,
     };
     let keys = control.access().ensure_first_keys(fixed).await?;
+    add_agent_binaries(&control, &config);
     let ca = Ca::load(&store).await?;
     let ca = Arc::new(ca.with_agent_life(config.agent_listener.certificate_life));
     let join_token = data.remember_join_token(keys.join_token.as_deref(), ca.fingerprint())?;
@@ -155,6 +159,7 @@ async fn start_parts(config: Config) -> Result<Running, BootError> {
     )
     .with_ca(ca.fingerprint())
     .with_agents_address(agents_address)
+    .with_https(url.starts_with("https:"))
     .with_webhook_client(webhooks.clone());
     let limits = config.agent_listener.limits;
     let agents = AgentListener::new(control.clone(), ca, agents_listener, limits)?
@@ -184,6 +189,26 @@ async fn start_parts(config: Config) -> Result<Running, BootError> {
         background_task,
         _data: data,
     })
+}
+
+/// The binaries of agents that this server hands out: those of its folders, of its package, and the programs that it was
+/// installed or built with.
+fn add_agent_binaries(control: &Control, config: &Config) {
+    let binaries = control.agents().binaries();
+    let own = config.data.join(AGENT_BINARIES);
+    for folder in [own, PathBuf::from(PACKAGED_BINARIES)] {
+        binaries.add_folder(folder);
+    }
+    let Ok(exe) = std::env::current_exe() else {
+        return;
+    };
+    let (version, arch) = (env!("CARGO_PKG_VERSION"), std::env::consts::ARCH);
+    for program in ["muster-agent", "muster"] {
+        let path = exe.with_file_name(program);
+        if path.is_file() {
+            binaries.add_file(path, program, version, arch);
+        }
+    }
 }
 
 impl Running {

@@ -14,6 +14,7 @@ mod front;
 mod gse;
 mod gsekit;
 mod health;
+mod install;
 mod job_options;
 mod json;
 pub mod listen;
@@ -72,6 +73,8 @@ pub struct HttpState {
     ca_sha256: Option<[u8; 32]>,
     /// Where this replica listens for agents.
     agents_address: Option<SocketAddr>,
+    /// Whether this server ends TLS itself.
+    is_https: bool,
     metrics: Arc<Metrics>,
     /// Counts what both listeners refuse at their limits.
     pub(crate) shed: Arc<ShedCounters>,
@@ -100,6 +103,7 @@ impl HttpState {
             stop,
             ca_sha256: None,
             agents_address: None,
+            is_https: false,
             metrics: Arc::default(),
             shed: Arc::default(),
             stream_slots: stream_slots::StreamSlots::default(),
@@ -140,6 +144,13 @@ impl HttpState {
         self
     }
 
+    /// Tells new hosts to download with TLS.
+    #[must_use]
+    pub(crate) fn with_https(mut self, is_https: bool) -> Self {
+        self.is_https = is_https;
+        self
+    }
+
     #[must_use]
     pub fn with_stream_checks(mut self, every: Duration) -> Self {
         self.stream_check_every = every;
@@ -166,6 +177,7 @@ pub fn router(state: HttpState) -> Router {
     let small_or_streamed = SizeAbove::new(MIN_COMPRESSED).and(NotForContentType::SSE);
     let routes = documented
         .merge(console::routes())
+        .merge(install::routes())
         .merge(openapi::browser(openapi))
         .fallback(fallback)
         .method_not_allowed_fallback(wrong_method)

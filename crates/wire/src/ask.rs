@@ -12,6 +12,7 @@
 
 use bytes::Bytes;
 use model::config_file::DesiredFile;
+use model::upgrade::Sha256;
 use model::{FullName, Invalid, LinePattern};
 use serde::{Deserialize, Serialize};
 
@@ -52,6 +53,13 @@ pub enum Question {
     /// What is in this file? Answered at once with an empty output, then with a [`model::config_file::FileLookup`] as one line of
     /// JSON and the content behind it.
     ReadFile(ReadFile),
+    /// A part of a binary that shall replace the agent's. Answered at once with an empty output, then with a
+    /// [`model::upgrade::UpgradeState`] as JSON.
+    UpgradePart(UpgradePart),
+    /// Become the binary that was sent. Answered in the same way, when the upgrade has begun.
+    Upgrade(Upgrade),
+    /// How far is the last upgrade? Answered in the same way.
+    UpgradeState {},
     /// How much did this process use in the last hour? Answered with a [`model::figures::FigureSeries`] as JSON.
     Figures(FiguresOf),
     /// The reader has taken this many chunks: as many more may come.
@@ -110,6 +118,25 @@ pub struct ReadFile {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UpgradePart {
+    /// Of the whole binary.
+    pub sha256: Sha256,
+    pub size: u64,
+    /// Where the content belongs. The agent takes it only if it has all that is before, and answers what it has.
+    pub offset: u64,
+    /// Travels beside the JSON; at most [`model::upgrade::MAX_PART`].
+    #[serde(skip)]
+    pub content: Bytes,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Upgrade {
+    pub sha256: Sha256,
+    /// The version that the binary must be of.
+    pub version: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FiguresOf {
     pub process: FullName,
 }
@@ -119,7 +146,10 @@ impl Ask {
         let body_json = serde_json::to_string(question).expect("a question has only string keys");
         let content = match question {
             Question::WriteFile(write) => write.content.clone(),
-            Question::Held {}
+            Question::UpgradePart(part) => part.content.clone(),
+            Question::Upgrade(_)
+            | Question::UpgradeState {}
+            | Question::Held {}
             | Question::Logs(_)
             | Question::SelectedLogs(_)
             | Question::ReadFile(_)
@@ -137,8 +167,10 @@ impl Ask {
     pub fn question(&self) -> Result<Question, Invalid> {
         let mut question = serde_json::from_str(&self.body_json)
             .map_err(|e| Invalid::new("ask", e.to_string()))?;
-        if let Question::WriteFile(write) = &mut question {
-            write.content = self.content.clone();
+        match &mut question {
+            Question::WriteFile(write) => write.content = self.content.clone(),
+            Question::UpgradePart(part) => part.content = self.content.clone(),
+            _ => {}
         }
         Ok(question)
     }
@@ -236,6 +268,9 @@ mod tests {
                 Question::WriteFile(WriteFile { file, content: content.into() }),
                 Question::ReadFile(ReadFile { path, max_bytes }),
                 Question::Figures(FiguresOf { process: process.clone() }),
+                Question::UpgradePart(UpgradePart { sha256: Sha256::of_bytes(&[7; 32]), size: max_bytes, offset: id, content: "part".into() }),
+                Question::Upgrade(Upgrade { sha256: Sha256::of_bytes(&[7; 32]), version: "1.2.3".into() }),
+                Question::UpgradeState {},
                 Question::More { chunks },
                 Question::Cancel,
             ] {

@@ -78,14 +78,11 @@ impl HostFiles {
             return AnswerSource::Refused(reason);
         };
         let files = Arc::clone(&self.files);
-        AnswerSource::File(FileTask {
-            has_begun: false,
-            work: tokio::task::spawn_blocking(move || {
-                let done = work(&files);
-                drop(permit);
-                done
-            }),
-        })
+        AnswerSource::File(FileTask::new(move || {
+            let done = work(&files);
+            drop(permit);
+            done
+        }))
     }
 }
 
@@ -97,6 +94,13 @@ pub(super) struct FileTask {
 }
 
 impl FileTask {
+    pub(super) fn new(work: impl FnOnce() -> FileResult + Send + 'static) -> Self {
+        Self {
+            has_begun: false,
+            work: tokio::task::spawn_blocking(work),
+        }
+    }
+
     pub(super) fn next(&mut self) -> Option<NextChunk> {
         let has_begun = std::mem::replace(&mut self.has_begun, true);
         (!has_begun).then(|| NextChunk::Chunk(Vec::new()))

@@ -1,6 +1,8 @@
 //! A server's address: name or IP, and port.
 
 use std::fmt;
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs};
 
 use model::Invalid;
 
@@ -44,6 +46,11 @@ impl ServerAddress {
 
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    /// Its addresses. Blocks while a name is looked up.
+    pub(crate) fn resolve(&self) -> io::Result<impl Iterator<Item = SocketAddr>> {
+        (self.host(), self.port).to_socket_addrs()
     }
 }
 

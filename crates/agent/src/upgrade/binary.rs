@@ -75,6 +75,15 @@ impl BinaryVersion {
             })
     }
 
+    fn must_have(&self, version: Option<&str>) -> Result<(), String> {
+        match version {
+            Some(expected) if self.version != expected => {
+                Err(format!("it is of version {}, not {expected}", self.version))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
     /// Fails for another program: `muster` takes other arguments than `muster-agent`.
     pub(super) fn must_be(&self, program: &str) -> Result<(), String> {
         match self.program == program {
@@ -101,6 +110,7 @@ impl Swap {
         exe: &Path,
         pid: i32,
         program: &str,
+        version: Option<&str>,
     ) -> Result<Self, UpgradeError> {
         let refused = |why: String| UpgradeError::Refused {
             path: new.into(),
@@ -126,7 +136,10 @@ impl Swap {
         let staged = beside(exe, "new");
         copy(new, &staged, &like).map_err(failed(&staged))?;
         // Checks the copy that will run.
-        let checked = BinaryVersion::of(&staged).and_then(|version| version.must_be(program));
+        let checked = BinaryVersion::of(&staged).and_then(|found| {
+            found.must_be(program)?;
+            found.must_have(version)
+        });
         if let Err(why) = checked {
             let _ = std::fs::remove_file(&staged);
             return Err(refused(why));

@@ -1,6 +1,8 @@
-//! `muster agent`: the same agent as the binary `muster-agent`.
+//! `muster agent`: the same agent as the binary `muster-agent`, and the agents of the fleet as programs.
 
-use agent::upgrade::{self, UpgradeArgs, UpgradeError};
+mod upgrade;
+mod versions;
+
 use std::time::Duration;
 
 use agent::{AgentArgs, AgentConfig, AgentError, OtherProcess};
@@ -27,6 +29,8 @@ Examples:
     muster agent --config /etc/muster/agent.toml --print-config
   Another binary for the agent that runs, in place:
     muster agent upgrade --binary ./muster
+  The same for every agent of the fleet, a few at a time:
+    muster agent upgrade --all --batch 5% --max-failures 3
 
 A flag counts before its environment variable, the variable before the file, the file before the
 default.
@@ -59,9 +63,12 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 pub enum Action {
-    /// Replace the binary of a running agent, in place
-    #[command(after_help = upgrade::EXAMPLES)]
-    Upgrade(UpgradeArgs),
+    /// Replace the binary of running agents, in place: of the fleet, or of this machine
+    #[command(after_help = upgrade::examples())]
+    Upgrade(Box<upgrade::Args>),
+    /// Show which version of the agent is where, and which ones the server has
+    #[command(after_help = versions::EXAMPLES)]
+    Versions,
     /// Revoke all certificates of a host; its agent has to join again
     #[command(after_help = REVOKE_EXAMPLES)]
     Revoke {
@@ -75,7 +82,8 @@ pub enum Action {
 
 pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     match &args.action {
-        Some(Action::Upgrade(args)) => return upgrade(context, args),
+        Some(Action::Upgrade(args)) => return upgrade::run(context, args),
+        Some(Action::Versions) => return versions::run(context),
         Some(Action::Revoke { host, confirm }) => return revoke(context, *host, *confirm),
         None => {}
     }
@@ -118,26 +126,6 @@ fn revoke(context: &Context, host: Host, confirm: ConfirmArgs) -> Result<Exit, F
         format!("revoked the certificates of {host}: its agent has to join again"),
     )?;
     Ok(Exit::Ok)
-}
-
-fn upgrade(context: &Context, args: &UpgradeArgs) -> Result<Exit, Failure> {
-    match upgrade::upgrade(args, environment) {
-        Ok(upgraded) => {
-            context.out.result(&upgraded, &upgraded)?;
-            Ok(Exit::Ok)
-        }
-        Err(error) => {
-            let kind = match &error {
-                UpgradeError::Config(_) | UpgradeError::Refused { .. } => Kind::Usage,
-                UpgradeError::NotRunning { .. } => Kind::NotFound,
-                UpgradeError::TimedOut { .. } => Kind::TimedOut,
-                UpgradeError::Swap { .. }
-                | UpgradeError::Tell { .. }
-                | UpgradeError::Failed { .. } => Kind::Failed,
-            };
-            Err(Failure::new(kind, format!("agent: {}", chain(&error))))
-        }
-    }
 }
 
 /// Stops this agent as SIGTERM does when its parent, `muster up`, ends, even by SIGKILL.

@@ -5,6 +5,9 @@ mod follow;
 mod list;
 mod report;
 
+pub(super) use begin::{parse_batch, size_of};
+pub(super) use follow::to_its_end;
+
 use api::JobCreated;
 use model::job::JobAction;
 

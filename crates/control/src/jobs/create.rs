@@ -57,6 +57,14 @@ impl NewJob {
         if self.selection.business().is_some() {
             return Ok(());
         }
+        let is_of_agents = matches!(self.selection, JobSelection::Agents { .. });
+        if is_of_agents != (self.action.object() == JobObject::Agent) {
+            let rule = format!(
+                "{:?} is about agents of hosts: see /agents/upgrade",
+                "upgrade_agent"
+            );
+            return Err(Invalid::new("action", rule));
+        }
         if self.action.object() == JobObject::ConfigFile {
             let rule = format!(
                 "{:?} is about config files, which only a business has",
@@ -104,6 +112,7 @@ impl Jobs {
                         let names: Vec<&str> = namespaces.iter().map(Namespace::as_str).collect();
                         format!("processes in {}", names.join(", "))
                     }
+                    JobArea::Agents(version) => format!("agents to {version}"),
                 };
                 let n_tasks = tasks.len();
                 let batch_size = new.batch.map(|batch| batch.of(n_tasks));
@@ -126,9 +135,10 @@ impl Jobs {
                     retried_at: UnixMillis::NEVER,
                 };
                 let object = format!("job {id}: {} {what}", new.action.as_str());
-                let detail = match new.selection.business() {
-                    Some(_) => format!("{n_tasks} instances"),
-                    None => format!("{n_tasks} processes"),
+                let detail = match new.selection {
+                    JobSelection::View { .. } => format!("{n_tasks} instances"),
+                    JobSelection::Processes { .. } => format!("{n_tasks} processes"),
+                    JobSelection::Agents { .. } => format!("{n_tasks} agents"),
                 };
                 let changes = Changes {
                     jobs: vec![row],
@@ -157,6 +167,7 @@ impl Jobs {
                 let asked = filter.namespaces.take();
                 filter.namespaces = self.access.visible(caller, asked)?;
             }
+            JobSelection::Agents { .. } => self.access.check_admin(caller)?,
         }
         Ok(new)
     }

@@ -43,6 +43,9 @@ pub(super) fn is_connected(fleet: &Fleet, task: &JobTaskRow) -> bool {
             instance.map(|instance| instance.row)
         }
         JobTarget::Registered { registered, host } => registration(fleet, registered, *host),
+        JobTarget::Agent { agent } => {
+            return fleet.find_host(agent).is_none_or(|view| view.link.is_up());
+        }
     };
     row.is_none_or(|row| row.host().link.is_up())
 }

@@ -86,6 +86,8 @@ impl<'a> PlannedTask<'a> {
                 let view = owner.and_then(|id| fleet.view_row(id));
                 (view, row, *host)
             }
+            // Upgrades have a plan of their own.
+            JobTarget::Agent { agent } => (None, None, *agent),
         };
         Self { host, view, row }
     }

@@ -420,6 +420,7 @@ impl<'a> JobStep<'a> {
                 let row = row.ok_or_else(|| not_there("process is not registered"))?;
                 return Ok((row.id(), registered.clone(), *host));
             }
+            JobTarget::Agent { .. } => return Err(not_there("this task is about no process")),
         };
         let row = self
             .world
@@ -436,7 +437,8 @@ impl<'a> JobStep<'a> {
             | JobAction::UnsetAuto
             | JobAction::Generate
             | JobAction::Release
-            | JobAction::Diff => false,
+            | JobAction::Diff
+            | JobAction::UpgradeAgent => false,
         };
         if needs_start && row.program.start_cmd.trim().is_empty() {
             let reason = format!("process {} has no start_cmd", row.id());

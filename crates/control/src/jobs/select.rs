@@ -31,13 +31,15 @@ pub enum JobSelection {
         filter: Box<Filter>,
         except: Vec<ProcessOnHost>,
     },
+    /// The agents of these hosts, which are to be of this version.
+    Agents { hosts: Vec<Host>, version: String },
 }
 
 impl JobSelection {
     pub(super) fn business(&self) -> Option<BusinessId> {
         match self {
             Self::View { filter, .. } => Some(filter.business),
-            Self::Processes { .. } => None,
+            Self::Processes { .. } | Self::Agents { .. } => None,
         }
     }
 }
@@ -57,14 +59,24 @@ pub(super) fn tasks_of(
                 .map(|(ordinal, row)| registered_task(id, ordinal, row, &new.options))
                 .collect()
         }
+        JobSelection::Agents { hosts, .. } => {
+            if hosts.len() > MAX_JOB_TASKS {
+                return Err(too_many(new.field, "agents"));
+            }
+            let tasks = (0..).zip(hosts);
+            tasks
+                .map(|(ordinal, host)| agent_task(id, ordinal, *host))
+                .collect()
+        }
     };
     check_count(new.expect_count, tasks.len())?;
     if tasks.is_empty() {
         return Err(Invalid::new(new.field, "selects no process").into());
     }
-    let area = match new.selection.business() {
-        Some(business) => JobArea::Business(business),
-        None => JobArea::Namespaces(namespaces(&tasks)),
+    let area = match &new.selection {
+        JobSelection::View { filter, .. } => JobArea::Business(filter.business),
+        JobSelection::Processes { .. } => JobArea::Namespaces(namespaces(&tasks)),
+        JobSelection::Agents { version, .. } => JobArea::Agents(version.clone()),
     };
     Ok((area, tasks))
 }
@@ -83,7 +95,7 @@ pub(super) fn check_count(expected: Option<u64>, count: usize) -> Result<(), Con
 fn namespaces(tasks: &[JobTaskRow]) -> Vec<Namespace> {
     let named = tasks.iter().filter_map(|task| match &task.target {
         JobTarget::Registered { registered, .. } => Some(&registered.namespace),
-        JobTarget::Instance { .. } => None,
+        JobTarget::Instance { .. } | JobTarget::Agent { .. } => None,
     });
     let distinct: BTreeSet<&Namespace> = named.collect();
     distinct.into_iter().cloned().collect()
@@ -146,6 +158,15 @@ fn registered_task(id: JobId, ordinal: u32, row: &Row<'_>, options: &JobOptions)
         Isolation::Business | Isolation::Set | Isolation::Module => 0,
     };
     pending(id, ordinal, target, label, (0, unit))
+}
+
+fn agent_task(id: JobId, ordinal: u32, host: Host) -> JobTaskRow {
+    let label = JobTaskLabel {
+        bk_cloud_id: host.cloud,
+        bk_host_innerip: host.ip.to_string(),
+        ..JobTaskLabel::default()
+    };
+    pending(id, ordinal, JobTarget::Agent { agent: host }, label, (0, 0))
 }
 
 /// `order` is priority and isolation unit.
@@ -294,7 +315,8 @@ fn instances_for<'a>(fleet: &Fleet, row: &ViewRow<'a>, action: JobAction) -> Vec
         | JobAction::SetAuto
         | JobAction::Generate
         | JobAction::Release
-        | JobAction::Diff => instances(fleet, row),
+        | JobAction::Diff
+        | JobAction::UpgradeAgent => instances(fleet, row),
     }
 }
 

@@ -1,14 +1,15 @@
-//! Executes config file tasks, which are no operations of an agent, a limited number at a time.
+//! Executes tasks that are no operations of an agent (config files, upgrades of agents), a limited number at a time.
 //!
-//! Running workers are not stored. After a restart all their tasks start again: config file work is idempotent.
+//! Running workers are not stored. After a restart all their tasks start again: both are idempotent.
 
 use std::collections::{HashMap, HashSet};
 
-use model::job::{JobId, JobStatus};
+use model::job::{JobArea, JobId, JobStatus};
 use tokio::task::{JoinError, JoinSet};
 
 use super::Jobs;
 use super::instance::is_connected;
+use crate::agents::upgrade_agent;
 use crate::templates::{ConfigResult, work};
 
 /// How many workers run at a time.
@@ -90,8 +91,21 @@ impl Workers {
                 all_can &= can;
                 if can && self.tasks.insert(key) {
                     room -= 1;
-                    let done = work(jobs.templates.clone(), job.row.clone(), task.clone());
-                    let worker = self.running.spawn(done);
+                    let worker =
+                        match &job.row.area {
+                            JobArea::Agents(version) => {
+                                let upgrade = upgrade_agent(
+                                    jobs.agents.clone(),
+                                    task.target.clone(),
+                                    version.clone(),
+                                );
+                                self.running
+                                    .spawn(async { ConfigResult::of_upgrade(upgrade.await) })
+                            }
+                            JobArea::Business(_) | JobArea::Namespaces(_) => self
+                                .running
+                                .spawn(work(jobs.templates.clone(), job.row.clone(), task.clone())),
+                        };
                     self.keys.insert(worker.id(), key);
                 }
             }

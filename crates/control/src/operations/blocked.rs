@@ -150,7 +150,8 @@ pub fn blocked_in_view(
         | JobAction::UnsetAuto
         | JobAction::Generate
         | JobAction::Release
-        | JobAction::Diff => false,
+        | JobAction::Diff
+        | JobAction::UpgradeAgent => false,
     };
     if needs_start && program.start_cmd.trim().is_empty() {
         return Some(BlockReason::NoCommand);

@@ -1,6 +1,6 @@
 //! Why a target of a task or a job did not succeed, as a code with parameters; and why it cannot be repeated.
 
-use model::access::{Caller, Permission};
+use model::access::{AccessArea, Caller, Permission};
 use model::job::{JobArea, JobStatus, JobTaskRow};
 use model::operation::CommandRun;
 use model::status::Exit;
@@ -51,6 +51,7 @@ pub fn job_task_retry_blocked(
             let mut namespaces = namespaces.iter();
             namespaces.all(|namespace| caller.may(Permission::Operate, namespace))
         }
+        JobArea::Agents(_) => caller.may(Permission::Manage, AccessArea::Everything),
     };
     match task.status {
         _ if !may => Some(BlockReason::Role),

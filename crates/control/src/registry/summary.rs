@@ -111,6 +111,7 @@ impl Core {
         let jobs = jobs.iter().filter(|area| match area {
             JobArea::Business(business) => sees(&namespace_of(*business)),
             JobArea::Namespaces(namespaces) => namespaces.iter().all(sees),
+            JobArea::Agents(_) => true,
         });
         let n_tasks_running = match visible {
             None => self.tasks.n_open().0,

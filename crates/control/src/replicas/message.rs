@@ -139,6 +139,8 @@ pub(super) struct AgentInfoMessage {
     arch: String,
     #[prost(string, tag = "9")]
     program: String,
+    #[prost(uint32, tag = "10")]
+    protocol: u32,
 }
 
 impl From<&AgentInfo> for AgentInfoMessage {
@@ -153,6 +155,7 @@ impl From<&AgentInfo> for AgentInfoMessage {
             missing: info.missing.names().map(str::to_owned).collect(),
             arch: info.arch.clone(),
             program: info.program.clone(),
+            protocol: info.protocol,
         }
     }
 }
@@ -169,6 +172,7 @@ impl From<AgentInfoMessage> for AgentInfo {
             missing: features(&info.missing),
             arch: info.arch,
             program: info.program,
+            protocol: info.protocol,
         }
         .bound()
     }

@@ -97,6 +97,9 @@ impl Questions {
             | Question::SelectedLogs(_)
             | Question::WriteFile(_)
             | Question::ReadFile(_)
+            | Question::UpgradePart(_)
+            | Question::Upgrade(_)
+            | Question::UpgradeState {}
             | Question::Figures(_) => *of == id,
             Question::More { .. } | Question::Cancel => false,
         };

@@ -38,6 +38,20 @@ impl ConfigResult {
         }
     }
 
+    /// Of the upgrade of an agent.
+    pub(crate) fn of_upgrade(upgraded: Result<String, (Code, String)>) -> Self {
+        match upgraded {
+            Ok(note) => Self {
+                note,
+                ..Self::default()
+            },
+            Err(failed) => Self {
+                failed: Some(failed),
+                ..Self::default()
+            },
+        }
+    }
+
     pub(super) fn add_line(&mut self, line: &str) {
         self.output.push_str(line);
         self.output.push('\n');

@@ -42,7 +42,8 @@ pub(crate) async fn work(templates: Arc<Templates>, job: JobRow, task: JobTaskRo
         | JobAction::Reload
         | JobAction::ForceStop
         | JobAction::SetAuto
-        | JobAction::UnsetAuto => Ok(()),
+        | JobAction::UnsetAuto
+        | JobAction::UpgradeAgent => Ok(()),
     };
     result.failed = worked.err().map(|failure| (failure.code, failure.reason));
     result

@@ -2,6 +2,7 @@
 //!
 //! One file per noun. `error` chooses the status codes, `caller` finds out who asks, `read` takes in bodies and queries.
 
+mod agents;
 mod apps;
 mod audit;
 mod businesses;
@@ -115,6 +116,8 @@ pub(crate) fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(hosts::show))
         .routes(routes!(hosts::set_agent_id))
         .routes(routes!(hosts::revoke))
+        .routes(routes!(agents::binaries))
+        .routes(routes!(agents::upgrade))
         .routes(routes!(drain::drain, drain::undo))
         .routes(routes!(held::held))
         .routes(routes!(groups::list, groups::set))

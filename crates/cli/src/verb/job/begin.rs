@@ -120,12 +120,12 @@ struct PaceArgs {
     ignore: Vec<i64>,
 }
 
-fn parse_batch(text: &str) -> Result<BatchSize, String> {
+pub(crate) fn parse_batch(text: &str) -> Result<BatchSize, String> {
     BatchSize::parse(text).map_err(|invalid| invalid.rule)
 }
 
 /// The size as a request has it.
-fn size_of(batch: BatchSize) -> Scalar {
+pub(crate) fn size_of(batch: BatchSize) -> Scalar {
     match batch {
         BatchSize::Tasks(n) => Scalar::Int(n.into()),
         BatchSize::Percent(percent) => format!("{percent}%").as_str().into(),
@@ -235,7 +235,8 @@ fn interrupts(action: JobAction, options: &JobOptionsBody) -> bool {
         | JobAction::SetAuto
         | JobAction::UnsetAuto
         | JobAction::Generate
-        | JobAction::Diff => false,
+        | JobAction::Diff
+        | JobAction::UpgradeAgent => false,
     }
 }
 

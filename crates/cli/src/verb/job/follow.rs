@@ -75,7 +75,7 @@ pub(super) fn retry(context: &Context, args: &RetryArgs) -> Result<Exit, Failure
 }
 
 /// Shows the progress of a job, then its results.
-pub(super) fn to_its_end(
+pub(crate) fn to_its_end(
     client: &Client,
     out: &Out,
     id: u32,

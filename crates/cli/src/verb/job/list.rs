@@ -131,6 +131,11 @@ pub(super) fn selected(selection: &Value) -> String {
     if let Some(filter) = selection.get("filter").and_then(Value::as_object) {
         return filtered(filter, selection.get("except"));
     }
+    if let Some(agents) = selection.get("agents").and_then(Value::as_object) {
+        let mut given = agents.clone();
+        given.retain(|_, value| !value.is_null());
+        return filtered(&given, None);
+    }
     let kinds = [
         ("sets", "bk_set_ids"),
         ("modules", "bk_module_ids"),

@@ -146,9 +146,10 @@ fn about(out: &Out, job: &JobView) -> Result<(), Failure> {
 
 /// What a job acts in: `business 2`, or `namespaces db, web`.
 pub(super) fn of_what(job: &JobView) -> String {
-    match job.business {
-        Some(business) => format!("business {business}"),
-        None => format!("processes in {}", job.namespaces.join(", ")),
+    match (job.business, job.action.as_ref()) {
+        (Some(business), _) => format!("business {business}"),
+        (None, "upgrade_agent") => "agents".to_owned(),
+        (None, _) => format!("processes in {}", job.namespaces.join(", ")),
     }
 }
 

@@ -30,7 +30,7 @@ pub(crate) fn counts(counts: JobCounts) -> JobCountsView {
 
 pub(super) fn job(job: JobRow, of: JobCounts, batch: Option<Batch>) -> JobView {
     let namespaces = match &job.area {
-        JobArea::Business(_) => Vec::new(),
+        JobArea::Business(_) | JobArea::Agents(_) => Vec::new(),
         JobArea::Namespaces(namespaces) => namespaces.iter().map(Namespace::to_string).collect(),
     };
     JobView {

@@ -106,6 +106,7 @@ impl WatchFilter {
                         self.sees_all(namespaces)
                             && namespaces.iter().any(|one| self.has_namespace(one))
                     }
+                    JobArea::Agents(_) => true,
                 },
                 ChangeEvent::Topology { business } | ChangeEvent::Template { business, .. } => {
                     self.has_business(*business)
