@@ -31,6 +31,9 @@ use state::StateFile;
 /// How often `agent.run` is read.
 const POLL_EVERY: Duration = Duration::from_millis(20);
 
+/// How long the old agent may take to start again.
+const RESTART_OLD: Duration = Duration::from_secs(10);
+
 /// Shown below `--help`.
 pub const EXAMPLES: &str = "\
 Examples:
@@ -348,6 +351,7 @@ impl RunningAgent {
 
     /// Makes a hanging agent execute the old binary.
     fn restart_old(&self, restored: &str, patience: Duration) -> String {
+        let patience = patience.min(RESTART_OLD);
         let now = RunFile::read(&self.data).unwrap_or_else(|_| self.before.clone());
         match (
             self.signal().map(|()| self.wait(&now, patience)),

@@ -16,6 +16,7 @@ mod processes;
 mod register;
 mod session;
 mod shared;
+mod upgrade;
 
 use std::sync::Arc;
 use std::time::Duration;

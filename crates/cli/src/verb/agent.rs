@@ -64,7 +64,7 @@ pub struct Args {
 #[derive(Debug, clap::Subcommand)]
 pub enum Action {
     /// Replace the binary of running agents, in place: of the fleet, or of this machine
-    #[command(after_help = upgrade::examples())]
+    #[command(disable_version_flag = true, after_help = upgrade::examples())]
     Upgrade(Box<upgrade::Args>),
     /// Show which version of the agent is where, and which ones the server has
     #[command(after_help = versions::EXAMPLES)]

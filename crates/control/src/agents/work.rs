@@ -23,6 +23,9 @@ const DONE_WITHIN: Duration = Duration::from_secs(120);
 /// How long an upgrade may take once it has begun: the new agent, and the way back.
 const UPGRADE_WITHIN: Duration = Duration::from_secs(180);
 const POLL_EVERY: Duration = Duration::from_millis(500);
+/// How long an agent may be away before its upgrade fails: it may be between two connections, or in the upgrade that a server
+/// which was killed began.
+const RECONNECT_WITHIN: Duration = Duration::from_secs(40);
 
 /// Upgrades the agent of a task. A remark about a success, or the code and the reason of a failure.
 pub(crate) async fn upgrade_agent(
@@ -33,6 +36,10 @@ pub(crate) async fn upgrade_agent(
     let JobTarget::Agent { agent: host } = target else {
         return Err((Code::COMMAND_FAILED, "this task has no agent".to_owned()));
     };
+    let began = Instant::now();
+    while !agents.is_connected(host) && began.elapsed() < RECONNECT_WITHIN {
+        sleep(POLL_EVERY).await;
+    }
     let Some(binary) = agents.binary_for(host, &version)? else {
         return Ok(format!("it is {version} already"));
     };
@@ -52,10 +59,12 @@ pub(crate) async fn upgrade_agent(
         version: version.clone(),
     };
     let began = Instant::now();
-    let mut state = agents
-        .ask_agent(host, Question::Upgrade(wanted))
-        .await
-        .map_err(failure)?;
+    let mut state = match agents.ask_agent(host, Question::Upgrade(wanted)).await {
+        Ok(state) => state,
+        // The connection was lost: whether it has begun, the agent tells on its next one.
+        Err(ControlError::Away(_)) => UpgradeState::default(),
+        Err(error) => return Err(failure(error)),
+    };
     loop {
         let is_this = state.sha256 == binary.sha256.as_str();
         match state.phase {
@@ -96,6 +105,11 @@ fn failure(error: ControlError) -> (Code, String) {
 }
 
 impl Agents {
+    fn is_connected(&self, host: Host) -> bool {
+        let fleet = self.core.fleet();
+        fleet.find_host(&host).is_some_and(|view| view.link.is_up())
+    }
+
     /// The binary for the agent of a host; None if it has this version.
     fn binary_for(&self, host: Host, version: &str) -> Result<Option<AgentBinary>, (Code, String)> {
         let (program, arch) = {
@@ -144,20 +158,27 @@ impl Agents {
                 content,
             })
         };
-        let asked = self.ask_agent(host, part(0, Bytes::new())).await;
-        let mut received = asked.map_err(failure)?.received;
-        while received < size {
-            let from = received as usize;
-            let to = content.len().min(from + MAX_PART);
-            let asked = self
-                .ask_agent(host, part(received, content.slice(from..to)))
-                .await;
-            let now = asked.map_err(failure)?.received;
-            if now <= received {
-                let reason = format!("the agent took no part of the binary after byte {received}");
-                return Err((Code::COMMAND_FAILED, reason));
+        // The first question, without content, tells how much the agent has. So does one after a lost connection.
+        let mut received: Option<u64> = None;
+        let mut heard_at = Instant::now();
+        while received.is_none_or(|received| received < size) {
+            let (from, to) = match received {
+                None => (0, 0),
+                Some(from) => (from as usize, content.len().min(from as usize + MAX_PART)),
+            };
+            let asked = self.ask_agent(host, part(from as u64, content.slice(from..to)));
+            match asked.await {
+                Ok(state) if received.is_some_and(|before| state.received <= before) => {
+                    let reason = format!("the agent took no part of the binary after byte {from}");
+                    return Err((Code::COMMAND_FAILED, reason));
+                }
+                Ok(state) => (received, heard_at) = (Some(state.received), Instant::now()),
+                Err(ControlError::Away(_)) if heard_at.elapsed() < RECONNECT_WITHIN => {
+                    received = None;
+                    sleep(POLL_EVERY).await;
+                }
+                Err(error) => return Err(failure(error)),
             }
-            received = now;
         }
         Ok(())
     }

@@ -162,6 +162,7 @@ fn registered_task(id: JobId, ordinal: u32, row: &Row<'_>, options: &JobOptions)
 
 fn agent_task(id: JobId, ordinal: u32, host: Host) -> JobTaskRow {
     let label = JobTaskLabel {
+        bk_process_name: "agent".to_owned(),
         bk_cloud_id: host.cloud,
         bk_host_innerip: host.ip.to_string(),
         ..JobTaskLabel::default()

@@ -21,7 +21,10 @@ use super::operations::Operations;
 use super::processes::Processes;
 use super::session::{Connector, OpenError, SessionEnd, run_session};
 use super::shared::Shared;
+use super::upgrade::Upgrade;
 
+/// The processor that simulated agents say they have: a binary for it is never executed.
+const ARCH: &str = "simulated";
 /// Limit of unacknowledged events.
 const MAX_EVENTS: usize = 64;
 /// Source addresses of agents on loopback begin after this one.
@@ -41,6 +44,7 @@ pub(super) struct Agent {
     last_event: u64,
     last_session: u64,
     server: usize,
+    pub(super) upgrade: Upgrade,
     pub(super) random: Random,
 }
 
@@ -64,6 +68,7 @@ impl Agent {
                 last_event: 0,
                 last_session: 0,
                 server: index % shared.options.server.len(),
+                upgrade: Upgrade::default(),
                 random: Random::new(index as u64 + 1),
             })
         });
@@ -86,6 +91,10 @@ impl Agent {
                     match run_session(connection, &mut self).await {
                         SessionEnd::Moved(elsewhere) => {
                             welcomed = Some(*elsewhere);
+                            continue;
+                        }
+                        SessionEnd::Upgraded => {
+                            self.upgrade.is_due = false;
                             continue;
                         }
                         SessionEnd::Lost => Attempt::Lost(since.elapsed()),
@@ -133,7 +142,7 @@ impl Agent {
         Hello {
             oldest: version::OLDEST,
             newest: version::NEWEST,
-            agent_version: env!("CARGO_PKG_VERSION").to_owned(),
+            agent_version: self.upgrade.version.clone(),
             cloud: self.host.cloud,
             ip: self.host.ip.to_string(),
             agent_id: self.agent_id.to_string(),
@@ -146,8 +155,8 @@ impl Agent {
             memory_kib: 32 << 20,
             session: self.last_session,
             missing: Vec::new(),
-            arch: std::env::consts::ARCH.to_owned(),
-            program: String::new(),
+            arch: ARCH.to_owned(),
+            program: "muster-agent".to_owned(),
         }
     }
 

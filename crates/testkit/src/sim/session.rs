@@ -66,6 +66,8 @@ pub(super) enum SessionEnd {
     Refused,
     /// Another server has welcomed the agent.
     Moved(Box<Connection>),
+    /// The agent has become another version.
+    Upgraded,
 }
 
 impl Connector {
@@ -168,6 +170,9 @@ pub(super) async fn run_session(mut connection: Connection, agent: &mut Agent) -
         if fill(agent, &mut connection.writer, &mut schedule).is_err() {
             return SessionEnd::Lost;
         }
+        if agent.upgrade.is_due && !connection.writer.is_busy() {
+            return SessionEnd::Upgraded;
+        }
         let wake_at = schedule.wake_at(agent, &connection.writer);
         let Connection { reader, writer } = &mut connection;
         tokio::select! {
@@ -225,7 +230,13 @@ fn take(agent: &mut Agent, kind: DownKind) -> Option<Output> {
         DownKind::Command(command) => agent.command(&command),
         DownKind::Ack(ack) => agent.acknowledge(&ack),
         DownKind::Ask(ask) => {
-            let asks = !matches!(ask.question(), Ok(Question::More { .. } | Question::Cancel));
+            let question = ask.question();
+            if let Ok(question) = &question
+                && let Some(answer) = agent.upgrade.answer(ask.id, question)
+            {
+                return Some(answer);
+            }
+            let asks = !matches!(question, Ok(Question::More { .. } | Question::Cancel));
             let reason = "a simulated agent has nothing to show";
             return asks.then(|| Output::refuse(ask.id, reason));
         }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed expectation is a failed test")]
 
+mod agent_upgrades;
 mod agents;
 mod cluster;
 mod command_line;
@@ -19,6 +20,7 @@ mod jobs;
 mod logs;
 mod operations;
 mod readme;
+mod sim;
 mod simulated_fleet;
 mod soak;
 mod states;

@@ -1,80 +1,11 @@
 //! The simulated fleet against a real server: it must behave like real agents, or its figures are worthless.
 
-use std::io::{BufRead, BufReader, Lines, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-
 use serde_json::{Value, json};
-use testkit::api::{APP_CODE, APP_SECRET};
-use testkit::{Cluster, program, wait};
+use testkit::{Cluster, wait};
+
+use crate::sim::Sim;
 
 const N_AGENTS: u64 = 20;
-
-struct Sim {
-    child: Child,
-    stdin: ChildStdin,
-    lines: Lines<BufReader<ChildStdout>>,
-}
-
-impl Sim {
-    fn start(cluster: &Cluster, more: &[&str]) -> Self {
-        let mut child = Command::new(program::path("sim"))
-            .args(["--server", &cluster.agents().to_string()])
-            .args(["--join", "test-join-token"])
-            .args(["--agents", &N_AGENTS.to_string(), "--procs", "3"])
-            .args(["--api", &format!("http://{}", cluster.http())])
-            .args(["--app", APP_CODE, "--secret", APP_SECRET])
-            .arg("--data")
-            .arg(cluster.path().join("sim"))
-            .args(more)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let stdin = child.stdin.take().unwrap();
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let mut sim = Self {
-            child,
-            stdin,
-            lines,
-        };
-        assert_eq!(sim.next()["event"], "enrolled");
-        sim
-    }
-
-    fn next(&mut self) -> Value {
-        let line = self.lines.next().expect("the simulator goes on").unwrap();
-        serde_json::from_str(&line).unwrap()
-    }
-
-    fn tell(&mut self, line: &str) {
-        writeln!(self.stdin, "{line}").unwrap();
-    }
-
-    fn stats(&mut self) -> Value {
-        self.tell("stats");
-        self.next()
-    }
-
-    fn until_connected(&mut self) {
-        wait::until("all simulated agents to be connected", || {
-            self.stats()["connected"] == N_AGENTS
-        });
-    }
-
-    fn quit(mut self) -> Value {
-        self.tell("quit");
-        let summary = self.next();
-        assert!(self.child.wait().unwrap().success());
-        summary
-    }
-}
-
-impl Drop for Sim {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
 
 fn hosts() -> Value {
     let host = |n| json!({"ip": format!("10.0.0.{n}"), "bk_cloud_id": 0, "bk_supplier_id": 0});
@@ -93,7 +24,7 @@ fn n_running(cluster: &Cluster, name: &str) -> usize {
 #[test]
 fn a_simulated_fleet_executes_operations_and_reconnects_after_a_server_crash() {
     let mut cluster = Cluster::start();
-    let mut sim = Sim::start(&cluster, &["--delay", "1ms..20ms", "--hold"]);
+    let mut sim = Sim::start(&cluster, N_AGENTS, &["--delay", "1ms..20ms", "--hold"]);
     assert_eq!(sim.stats()["connected"], 0, "it waits for `connect`");
     sim.tell("connect");
     sim.until_connected();
@@ -137,14 +68,14 @@ fn a_simulated_fleet_executes_operations_and_reconnects_after_a_server_crash() {
 #[test]
 fn a_simulated_fleet_reuses_identities_and_fails_as_configured() {
     let cluster = Cluster::start();
-    let mut first = Sim::start(&cluster, &[]);
+    let mut first = Sim::start(&cluster, N_AGENTS, &[]);
     first.until_connected();
     first.quit();
     let kept = cluster.path().join("sim/identities.jsonl");
     let identities = std::fs::read_to_string(&kept).unwrap();
     assert_eq!(identities.lines().count() as u64, N_AGENTS);
 
-    let mut again = Sim::start(&cluster, &["--fail", "100%", "--delay", "1ms"]);
+    let mut again = Sim::start(&cluster, N_AGENTS, &["--fail", "100%", "--delay", "1ms"]);
     again.until_connected();
     assert_eq!(std::fs::read_to_string(&kept).unwrap(), identities);
     let meta = json!({"namespace": "gse", "name": "proc-2"});

@@ -40,7 +40,7 @@ connect, the agent returns to the old one. A roll-out stops after --max-failures
 }
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub struct Args {
     #[command(flatten)]
     local: LocalArgs,
     #[command(flatten)]
