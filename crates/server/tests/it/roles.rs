@@ -125,6 +125,7 @@ impl Operation {
             | "why"
             | "process_figures"
             | "state_figures"
+            | "list_agent_binaries"
             | "list_replicas" => Needs::View,
             "operate_proc"
             | "operate_proc_v2"
@@ -168,7 +169,7 @@ impl Operation {
             | "list_users" | "create_user" | "delete_user" | "grant_to_user"
             | "revoke_from_user" | "list_tokens" | "create_token" | "delete_token"
             | "list_webhooks" | "create_webhook" | "delete_webhook" | "test_webhook"
-            | "list_audit" | "export_audit" | "revoke_host" | "drain" | "stop_draining"
+            | "list_audit" | "export_audit" | "revoke_host" | "upgrade_agents" | "drain" | "stop_draining"
             | "create_login_code" => Needs::Manage,
             other => panic!("add the permission of {other} here"),
         }
@@ -294,6 +295,7 @@ impl Operation {
             "create_app" => json!({"code": "new"}),
             "create_user" => json!({"name": "new", "password": "long enough"}),
             "grant_to_app" | "grant_to_user" => json!({"role": "viewer"}),
+            "upgrade_agents" => json!({"all": true}),
             "create_webhook" => json!({"url": "http://127.0.0.1:9/"}),
             _ => json!({}),
         }

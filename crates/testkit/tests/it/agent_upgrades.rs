@@ -104,10 +104,6 @@ impl OwnAgent {
 
 impl Drop for OwnAgent {
     fn drop(&mut self) {
-        if std::thread::panicking() {
-            let log = std::fs::read_to_string(self.folder.join("log")).unwrap_or_default();
-            println!("log of agent {}:\n{log}", self.ip);
-        }
         // It may be a process that the upgrade started in its place.
         let text = std::fs::read_to_string(self.folder.join("data/agent.run"));
         let file: Value = serde_json::from_str(&text.unwrap_or_default()).unwrap_or_default();

@@ -124,6 +124,9 @@ struct Examples {
 impl Examples {
     async fn new() -> Self {
         let rig = Rig::new().await;
+        let binary = std::env::current_exe().unwrap();
+        let binaries = rig.control.agents().binaries();
+        binaries.add_file(binary, "muster-agent", "0.2.0", "x86_64");
         let failing = Arc::new(AtomicBool::new(false));
         for host in ["0:10.0.0.1", "0:10.0.0.2"] {
             let agent = rig.agent(host).await;

@@ -100,6 +100,11 @@ pub(super) fn native_effects() -> Vec<Effect> {
             json!({"content": "name = cart_2\nport = 8002\n"}),
         ),
         (
+            "upgrade_agents",
+            "",
+            json!({"job": null, "version": "0.2.0", "left_out": [{"reason": "away", "count": 2}]}),
+        ),
+        (
             "create_job",
             "/jobs/1",
             json!({"action": "restart", "status": "failed"}),
