@@ -102,7 +102,7 @@ pub(super) fn native_effects() -> Vec<Effect> {
         (
             "upgrade_agents",
             "",
-            json!({"job": null, "version": "0.2.0", "left_out": [{"reason": "away", "count": 2}]}),
+            json!({"job": null, "version": "0.2.0", "left_out": [{"reason": "not_replaceable", "count": 2}]}),
         ),
         (
             "create_job",
