@@ -268,6 +268,12 @@ fn parse_data(text: &str) -> Result<PathBuf, Invalid> {
     }
 }
 
+/// Parses addresses of servers, separated by commas; each stays the text that it was.
+pub(crate) fn parse_servers(text: &str) -> Result<Vec<String>, Invalid> {
+    let servers = address::parse_list(text)?;
+    Ok(servers.iter().map(ToString::to_string).collect())
+}
+
 /// Parses a cloud area id.
 pub fn parse_cloud(text: &str) -> Result<u32, Invalid> {
     text.trim()

@@ -5,6 +5,8 @@
 //! through [`ack_queue`], which keeps them until the server acknowledges them. [`state::AgentState`] holds all of it between
 //! two connections, [`mod@run`] is the boot order, and [`upgrade`] replaces the binary of a running agent ([`image`]).
 //!
+//! [`mod@relay`] is the other program in the same binary: it forwards the connections of agents to servers.
+//!
 //! Nothing here knows SQL or HTTP, and nothing here touches a process.
 
 pub mod ack_queue;
@@ -21,6 +23,7 @@ pub mod image;
 pub mod log;
 mod memory;
 pub mod reconcile;
+pub mod relay;
 pub mod renewal;
 pub mod report;
 pub mod run;

@@ -3,6 +3,8 @@
 use std::io::Write;
 use std::process::ExitCode;
 
+use agent::AgentError;
+use agent::relay::{self, RelayArgs, RelayConfig};
 use agent::upgrade::{self, UpgradeArgs};
 use clap::{Parser, Subcommand};
 
@@ -28,12 +30,17 @@ enum Verb {
     /// Replace the binary of a running agent, in place
     #[command(after_help = upgrade::EXAMPLES)]
     Upgrade(UpgradeArgs),
+    /// Forward the connections of agents that cannot reach the servers
+    #[command(after_help = relay::EXAMPLES)]
+    Relay(RelayArgs),
 }
 
 fn main() -> ExitCode {
     let Command { agent, verb } = Command::parse();
-    if let Some(Verb::Upgrade(args)) = verb {
-        return upgrade(&args);
+    match verb {
+        Some(Verb::Upgrade(args)) => return upgrade(&args),
+        Some(Verb::Relay(args)) => return relay(&args),
+        None => {}
     }
     match agent::command(PROGRAM, agent) {
         Ok(()) => ExitCode::SUCCESS,
@@ -51,6 +58,26 @@ fn upgrade(args: &UpgradeArgs) -> ExitCode {
         Err(error) => {
             agent::error::print(&error);
             ExitCode::from(error.code())
+        }
+    }
+}
+
+fn relay(args: &RelayArgs) -> ExitCode {
+    // A closed stdout is no reason to fail.
+    let print = |text: String| drop(writeln!(std::io::stdout(), "{}", text.trim_end()));
+    let config = match RelayConfig::resolve(args, |name| std::env::var(name).ok()) {
+        Ok(config) => config,
+        Err(error) => return AgentError::from(error).print(),
+    };
+    if args.print_config {
+        print(config.to_table().to_string());
+        return ExitCode::SUCCESS;
+    }
+    match relay::run(&config, |addresses| print(addresses.to_string())) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            agent::error::print(&error);
+            ExitCode::FAILURE
         }
     }
 }

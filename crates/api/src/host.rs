@@ -49,6 +49,8 @@ responses! {
         /// What the agent does without because its kernel does not offer or permit it: `pidfd_open`, `pidfd_send_signal`,
         /// `clone3`, `close_range`, `cgroups`, `cgroup.kill`.
         pub missing: Vec<Cow<'a, str>>,
+        /// The address of the relay that its agent connects through, as the server sees it.
+        pub relay: Option<Cow<'a, str>>,
         /// How many processes are registered on it.
         pub processes: u32,
         /// How many of those that the caller may see are in each state; states without one are left out.

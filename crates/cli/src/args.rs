@@ -10,8 +10,8 @@ use crate::out::{Format, Out};
 use crate::verb::{
     agent, app, audit, completions, console, context, diff, drain, edit, events, export,
     expression, figures, group, hosts, job, login, logins, logout, logs, operate, passwd, ps,
-    register, replicas, rm, search, server, status, store, summary, task, template, timeline,
-    token, topology, unregister, up, update, user, watch, webhook, whoami, why,
+    register, relay, replicas, rm, search, server, status, store, summary, task, template,
+    timeline, token, topology, unregister, up, update, user, watch, webhook, whoami, why,
 };
 
 const EXAMPLES: &str = "\
@@ -82,6 +82,9 @@ pub enum Verb {
     /// Run the agent of a host
     #[command(after_help = agent::EXAMPLES)]
     Agent(Box<agent::Args>),
+    /// Forward the connections of agents that cannot reach the servers
+    #[command(after_help = ::agent::relay::EXAMPLES)]
+    Relay(relay::Args),
 
     /// Describe a process: how it is started, stopped and kept alive, and on which hosts
     #[command(after_help = register::EXAMPLES)]

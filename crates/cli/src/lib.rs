@@ -67,13 +67,15 @@ fn run(context: &Context, verb: Verb) -> Result<failure::Exit, failure::Failure>
     use verb::{
         agent, app, audit, completions, console, context as contexts, diff, drain, edit, events,
         export, expression, figures, group, hosts, job, login, logins, logout, logs, operate,
-        passwd, ps, register, replicas, rm, search, server, status, store, summary, task, template,
-        timeline, token, topology, unregister, up, update, user, watch, webhook, whoami, why,
+        passwd, ps, register, relay, replicas, rm, search, server, status, store, summary, task,
+        template, timeline, token, topology, unregister, up, update, user, watch, webhook, whoami,
+        why,
     };
     match verb {
         Verb::Up(args) => up::run(context, &args),
         Verb::Server(args) => server::run(context, &args),
         Verb::Agent(args) => agent::run(context, *args),
+        Verb::Relay(args) => relay::run(context, &args),
         Verb::Register(args) => register::run(context, &args),
         Verb::Update(args) => update::run(context, &args),
         Verb::Unregister(args) => unregister::run(context, &args),

@@ -25,6 +25,7 @@ pub mod operate;
 pub mod passwd;
 pub mod ps;
 pub mod register;
+pub mod relay;
 pub mod replicas;
 pub mod resource;
 pub mod rm;

@@ -20,6 +20,7 @@ pub use question::AnswerStream;
 pub(crate) use question::{AnswerChunk, LocalAnswer, Unfinished};
 
 use std::collections::{BTreeSet, HashSet};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -98,6 +99,16 @@ impl Sessions {
 
     /// Accepts an agent whose certificate is for `certified`.
     pub fn attach(self: &Arc<Self>, certified: Host, hello: &Hello) -> Result<Session, Refused> {
+        self.attach_through(certified, hello, None)
+    }
+
+    /// The same for an agent that may come through a relay.
+    pub fn attach_through(
+        self: &Arc<Self>,
+        certified: Host,
+        hello: &Hello,
+        relay: Option<SocketAddr>,
+    ) -> Result<Session, Refused> {
         let refuse = |reason: String| Refused {
             reason,
             permanent: true,
@@ -147,7 +158,7 @@ impl Sessions {
                 let log = &self.core.agent_log;
                 log.came(host, view.link, at, self.core.started_at);
             }
-            fleet.set_agent_info(host, info_of(hello));
+            fleet.set_agent_info(host, info_of(hello, relay));
             fleet.set_link(host, Link::Up { since: at });
             // Also namespaces without groups: they may have had some before.
             let named = fleet.processes_of(host).map(|row| &row.name().namespace);
@@ -290,7 +301,7 @@ pub(crate) fn features(names: &[String]) -> KernelFeatures {
     known.collect()
 }
 
-fn info_of(hello: &Hello) -> AgentInfo {
+fn info_of(hello: &Hello, relay: Option<SocketAddr>) -> AgentInfo {
     AgentInfo {
         version: hello.agent_version.clone(),
         root: hello.root,
@@ -302,6 +313,7 @@ fn info_of(hello: &Hello) -> AgentInfo {
         arch: hello.arch.clone(),
         program: hello.program.clone(),
         protocol: hello.newest,
+        relay,
     }
     .bound()
 }

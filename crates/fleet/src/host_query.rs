@@ -1,6 +1,7 @@
 //! Pages of hosts, filtered and sorted, and how many processes of a host are in each state.
 
 use std::cmp::Ordering;
+use std::net::IpAddr;
 
 use model::change::HostId;
 use model::{Namespace, ProcessState, UnixMillis};
@@ -16,6 +17,8 @@ pub struct HostFilter {
     /// Of the agent.
     pub versions: Option<Vec<String>>,
     pub clouds: Option<Vec<u32>>,
+    /// Addresses of relays that the agent connects through.
+    pub relays: Option<Vec<IpAddr>>,
     /// Each must be part of the address, the hostname or the agent's id. Upper and lower case are the same.
     pub words: Vec<String>,
 }
@@ -120,6 +123,10 @@ fn matches(filter: &HostFilter, words: &mut [FoldedText], view: &HostView<'_>) -
         && (filter.clouds.as_ref()).is_none_or(|clouds| clouds.contains(&view.host.cloud))
         && (filter.versions.as_ref()).is_none_or(|wanted| {
             version.is_some_and(|version| wanted.iter().any(|one| one == version))
+        })
+        && (filter.relays.as_ref()).is_none_or(|wanted| {
+            let relay = view.info.and_then(|info| info.relay);
+            relay.is_some_and(|relay| wanted.contains(&relay.ip()))
         })
         && (words.iter_mut()).all(|word| word.is_in_host(view) || word.is_in(&[agent_id]))
 }

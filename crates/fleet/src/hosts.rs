@@ -1,5 +1,6 @@
 //! Hosts, and the agents on them.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
@@ -30,7 +31,7 @@ impl Link {
     }
 }
 
-/// What an agent reports about itself when it connects.
+/// What an agent reports about itself when it connects, and how it connects.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AgentInfo {
     pub version: String,
@@ -47,6 +48,8 @@ pub struct AgentInfo {
     pub program: String,
     /// The newest version of the protocol that it speaks.
     pub protocol: u32,
+    /// The relay between agent and server: its address as the server sees it, and the port that the agent connects to.
+    pub relay: Option<SocketAddr>,
 }
 
 impl AgentInfo {

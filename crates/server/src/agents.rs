@@ -1,18 +1,21 @@
 //! The listener for agents: TLS, then either enrolment or a session, by ALPN.
 //!
 //! A peer that has not authenticated gets little: a few seconds, small frames, a limited number of connections for its
-//! address ([`address_limits`]), and handshakes on threads of their own ([`handshake_pool`]). Each session is one task that
-//! reads and writes; an agent that does not read is disconnected and delays no other.
+//! address ([`address_limits`]), and handshakes on threads of their own ([`handshake_pool`]). The address of an agent that comes
+//! through a relay is in a header before TLS ([`relayed`]). Each session is one task that reads and writes; an agent that does
+//! not read is disconnected and delays no other.
 
 mod address_limits;
 mod certificate;
 mod enrol;
 mod handshake_pool;
 mod leaf;
+mod relayed;
 mod session;
 mod settings;
 
 pub use address_limits::AgentLimits;
+pub use relayed::Relays;
 pub use session::serve;
 pub use settings::AgentListenerSettings;
 
@@ -24,7 +27,7 @@ use control::{Certificate, Control, Refused};
 use rustls::RootCertStore;
 use rustls::server::WebPkiClientVerifier;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{Instant, timeout};
 use tokio_rustls::server::TlsStream;
 use tokio_util::task::TaskTracker;
@@ -36,6 +39,7 @@ use crate::{limits, stopped};
 use address_limits::{AddressLimiter, UnauthenticatedSlot};
 use handshake_pool::HandshakePool;
 use leaf::ServerLeaf;
+use relayed::{HeaderError, Origin};
 
 /// How many connections wait in the kernel to be accepted: a whole fleet may reconnect at once.
 const BACKLOG: u32 = 4096;
@@ -57,6 +61,7 @@ pub struct AgentListener {
     handshakes: Arc<HandshakePool>,
     limiter: Arc<AddressLimiter>,
     timeout: Duration,
+    relays: Arc<Relays>,
     listener: TcpListener,
     max_connections: usize,
     shed: Arc<ShedCounters>,
@@ -113,6 +118,7 @@ impl AgentListener {
             handshakes: Arc::new(HandshakePool::new(config)?),
             limiter: AddressLimiter::new(limits),
             timeout: limits.timeout,
+            relays: Arc::default(),
             listener,
             max_connections: limits::shares(HttpListenerSettings::default().max_connections).agents,
             shed: Arc::default(),
@@ -124,6 +130,13 @@ impl AgentListener {
     pub(crate) fn beside(mut self, callers: usize, shed: Arc<ShedCounters>) -> Self {
         self.max_connections = limits::shares(callers).agents;
         self.shed = shed;
+        self
+    }
+
+    /// Accepts PROXY headers from these addresses.
+    #[must_use]
+    pub fn with_relays(mut self, relays: Relays) -> Self {
+        self.relays = Arc::new(relays);
         self
     }
 
@@ -158,13 +171,18 @@ impl AgentListener {
                 self.shed.count(ShedReason::AgentConnections, why);
                 continue;
             }
-            let slot = match self.limiter.admit(peer.ip(), Instant::now()) {
-                Ok(slot) => slot,
-                Err(error) => {
-                    let why = format_args!("{peer}: {error}");
-                    self.shed.count(ShedReason::AgentAddress, why);
-                    continue;
-                }
+            // Thousands of agents may come through a relay at once: the limits count their own addresses, which come later.
+            let is_relay = self.relays.contains(peer.ip());
+            let slot = match is_relay {
+                true => None,
+                false => match self.limiter.admit(peer.ip(), Instant::now()) {
+                    Ok(slot) => Some(slot),
+                    Err(error) => {
+                        let why = format_args!("{peer}: {error}");
+                        self.shed.count(ShedReason::AgentAddress, why);
+                        continue;
+                    }
+                },
             };
             let Ok(permit) = unauthenticated.clone().try_acquire_owned() else {
                 self.shed.count(ShedReason::AgentUnauthenticated, peer);
@@ -179,12 +197,14 @@ impl AgentListener {
                 ca: self.ca.clone(),
                 handshakes: self.handshakes.clone(),
                 handshake_permits: handshake_permits.clone(),
+                limiter: self.limiter.clone(),
+                shed: self.shed.clone(),
                 timeout: self.timeout,
                 is_full,
                 stop: stop.clone(),
             };
             connections.spawn(async move {
-                if let Err(error) = connection.serve(stream, peer, (slot, permit)).await {
+                if let Err(error) = connection.serve(stream, peer, slot, permit).await {
                     tracing::debug!(%peer, %error, "agent connection ended");
                 }
             });
@@ -203,13 +223,12 @@ struct AgentConnection {
     ca: Arc<Ca>,
     handshakes: Arc<HandshakePool>,
     handshake_permits: Arc<Semaphore>,
+    limiter: Arc<AddressLimiter>,
+    shed: Arc<ShedCounters>,
     timeout: Duration,
     is_full: bool,
     stop: watch::Receiver<bool>,
 }
-
-/// What a connection holds until it authenticates: a slot of its address, and one of all.
-type Unauthenticated = (UnauthenticatedSlot, tokio::sync::OwnedSemaphorePermit);
 
 /// Why an agent's connection ended.
 #[derive(Debug, thiserror::Error)]
@@ -222,6 +241,8 @@ pub enum ConnectionError {
     Wire(#[from] wire::WireError),
     #[error("{0}")]
     Refused(String),
+    #[error("{0}")]
+    Header(String),
     #[error("the peer closed the connection")]
     Closed,
 }
@@ -229,19 +250,24 @@ pub enum ConnectionError {
 impl AgentConnection {
     async fn serve(
         self,
-        stream: TcpStream,
+        mut stream: TcpStream,
         peer: SocketAddr,
-        unauthenticated: Unauthenticated,
+        slot: Option<UnauthenticatedSlot>,
+        permit: OwnedSemaphorePermit,
     ) -> Result<(), ConnectionError> {
         stream.set_nodelay(true)?;
-        let stream = self.handshake(stream, &unauthenticated.0).await?;
+        let (origin, slot) = self.admit_address(&mut stream, peer, slot).await?;
+        let stream = self.handshake(stream, &slot).await?;
+        // What a connection holds until it authenticates: a slot of its address, and one of all.
+        let unauthenticated = (slot, permit);
         let (_, tls) = stream.get_ref();
         let certificate = tls
             .peer_certificates()
             .and_then(|chain| certificate::read(chain.first()?, crate::http::now()));
         match tls.alpn_protocol() {
             Some(wire::enrol::ALPN) => {
-                let enrolment = enrol::serve(&self.control, &self.ca, stream, peer, certificate);
+                let enrolment =
+                    enrol::serve(&self.control, &self.ca, stream, origin.agent, certificate);
                 timeout(self.timeout, enrolment)
                     .await
                     .map_err(|_| ConnectionError::TooSlow)?
@@ -253,7 +279,10 @@ impl AgentConnection {
                 let (frames, hello) = session::read_hello(stream, self.timeout).await?;
                 drop(unauthenticated);
                 match self.admit(certificate).await {
-                    Ok(host) => session::run(&self.control, frames, hello, host, self.stop).await,
+                    Ok(host) => {
+                        let place = (host, origin.relay);
+                        session::run(&self.control, frames, hello, place, self.stop).await
+                    }
                     Err(refused) => session::refuse(frames, &hello, refused).await,
                 }
             }
@@ -261,6 +290,41 @@ impl AgentConnection {
                 "speaks no protocol of ours".to_owned(),
             )),
         }
+    }
+
+    /// Finds out which address the agent has, and whether that may have another connection. A relay's own slot is `None`.
+    async fn admit_address(
+        &self,
+        stream: &mut TcpStream,
+        peer: SocketAddr,
+        slot: Option<UnauthenticatedSlot>,
+    ) -> Result<(Origin, UnauthenticatedSlot), ConnectionError> {
+        let refuse = |error: HeaderError| {
+            if !matches!(error, HeaderError::TooSlow | HeaderError::Io(_)) {
+                let why = format_args!("{peer} {error}");
+                self.shed.count(ShedReason::AgentProxyHeader, why);
+            }
+            ConnectionError::Header(error.to_string())
+        };
+        let read = relayed::read_origin(stream, peer, slot.is_none(), self.timeout).await;
+        let origin = read.map_err(refuse)?;
+        let slot = match slot {
+            Some(slot) => slot,
+            None => {
+                let agent = origin.agent;
+                let admitted = self.limiter.admit(agent.ip(), Instant::now());
+                admitted.map_err(|error| {
+                    let why = format_args!("{agent} through {peer}: {error}");
+                    self.shed.count(ShedReason::AgentAddress, why);
+                    ConnectionError::Refused(error.to_string())
+                })?
+            }
+        };
+        if origin.relay.is_some() {
+            let checked = relayed::refuse_second_header(stream, self.timeout).await;
+            checked.map_err(refuse)?;
+        }
+        Ok((origin, slot))
     }
 
     async fn handshake(

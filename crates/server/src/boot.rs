@@ -163,7 +163,8 @@ async fn start_parts(config: Config) -> Result<Running, BootError> {
     .with_webhook_client(webhooks.clone());
     let limits = config.agent_listener.limits;
     let agents = AgentListener::new(control.clone(), ca, agents_listener, limits)?
-        .beside(config.http_listener.max_connections, state.shed.clone());
+        .beside(config.http_listener.max_connections, state.shed.clone())
+        .with_relays(config.agent_listener.relays.clone());
     let background_task = tokio::spawn(background.run(background_stopped));
     let senders_task =
         tokio::spawn(Senders::new(control.clone(), webhooks).run(listeners_stopped.clone()));

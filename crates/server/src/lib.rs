@@ -14,7 +14,7 @@ mod webhooks;
 
 use tokio::sync::watch;
 
-pub use agents::AgentListenerSettings;
+pub use agents::{AgentListenerSettings, Relays};
 pub use boot::{BootError, Running, start};
 pub use cmdb::CmdbConfig;
 pub use config::Config;

@@ -27,10 +27,12 @@ pub(crate) enum ShedReason {
     AgentUnauthenticated,
     /// A connection of an agent beyond the limit by descriptors.
     AgentConnections,
+    /// A connection of an agent with a PROXY header that is malformed or not allowed.
+    AgentProxyHeader,
 }
 
 impl ShedReason {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::Requests,
         Self::Bodies,
         Self::Connections,
@@ -40,6 +42,7 @@ impl ShedReason {
         Self::AgentAddress,
         Self::AgentUnauthenticated,
         Self::AgentConnections,
+        Self::AgentProxyHeader,
     ];
 
     fn as_str(self) -> &'static str {
@@ -53,6 +56,7 @@ impl ShedReason {
             Self::AgentAddress => "agents_of_address",
             Self::AgentUnauthenticated => "agent_strangers",
             Self::AgentConnections => "agent_room",
+            Self::AgentProxyHeader => "agent_proxy_header",
         }
     }
 }
@@ -79,7 +83,7 @@ impl ShedCounters {
         let n = counter.n.fetch_add(1, Ordering::Relaxed) + 1;
         if let Some(since) = counter.due(n, Instant::now()) {
             let reason = reason.as_str();
-            tracing::warn!(reason, since, total = n, %why, "turned away for want of room");
+            tracing::warn!(reason, since, total = n, %why, "turned away");
         }
     }
 

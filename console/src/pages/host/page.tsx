@@ -76,6 +76,7 @@ function HostHead({ row }: { row: Host }) {
     [words.facts.memory, row.memory_kib && bytes(row.memory_kib * 1024)],
     [words.facts.kernel, row.kernel],
     [words.facts.root, row.root === null || row.root === undefined ? null : row.root ? common().yes : common().no],
+    [words.facts.relay, row.relay],
     [words.facts.enrolled, row.enrolled_at > 0 && <Time at={row.enrolled_at} />],
     [words.facts.agentId, row.agent_id && <code>{row.agent_id}</code>],
   ];

@@ -80,6 +80,7 @@ export function hostColumns(): Column<Host>[] {
       cell: row => (row.memory_kib ? bytes(row.memory_kib * 1024) : ''),
     },
     { key: 'kernel', title: titles.kernel, width: 150, rank: 9, extra: true, cell: row => row.kernel ?? '' },
+    { key: 'relay', title: titles.relay, width: 130, rank: 9, extra: true, cell: row => row.relay ?? '' },
     {
       key: 'enrolled',
       title: titles.enrolled,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use agent::config::source::{Key, Sources};
-use server::AgentListenerSettings;
+use server::{AgentListenerSettings, Relays};
 
 use super::parse_number;
 use crate::failure::Failure;
@@ -11,6 +11,7 @@ use crate::failure::Failure;
 pub(super) const CERT_DAYS: Key = Key::new("agent_cert_days", "MUSTER_AGENT_CERT_DAYS");
 pub(super) const RATE: Key = Key::new("agent_rate", "MUSTER_AGENT_RATE");
 pub(super) const DRAIN_TIMEOUT: Key = Key::new("drain_timeout", "MUSTER_DRAIN_TIMEOUT");
+pub(super) const RELAYS: Key = Key::new("relays", "MUSTER_RELAYS");
 
 const DAY_SECS: u64 = 24 * 3600;
 /// The burst of connections from one address, in seconds of its rate.
@@ -25,6 +26,10 @@ pub struct AgentListenerArgs {
     /// [default: 1000]
     #[arg(long, value_name = "N")]
     pub agent_rate: Option<String>,
+    /// Addresses or networks of relays, separated by commas: a PROXY header with the agent's address is accepted from them
+    /// [env: MUSTER_RELAYS]
+    #[arg(long, value_name = "CIDRS")]
+    pub relays: Option<String>,
     /// Seconds that a stopping replica waits for its agents to move to other replicas [env: MUSTER_DRAIN_TIMEOUT]
     /// [default: 30]
     #[arg(long, value_name = "SECONDS")]
@@ -48,6 +53,9 @@ pub(super) fn pick(
         settings.limits.rate = rate;
         settings.limits.burst = rate.saturating_mul(BURST_SECS);
     }
+    if let Some(relays) = sources.pick(RELAYS, args.relays.as_deref(), Relays::parse)? {
+        settings.relays = relays;
+    }
     if let Some(secs) = number(DRAIN_TIMEOUT, &args.drain_timeout, 3600)? {
         settings.drain_timeout = Duration::from_secs(secs.into());
     }
@@ -58,6 +66,8 @@ pub(super) fn show(settings: &AgentListenerSettings, put: &mut impl FnMut(Key, O
     let days = settings.certificate_life.as_secs() / DAY_SECS;
     put(CERT_DAYS, Some(days.to_string()));
     put(RATE, Some(settings.limits.rate.to_string()));
+    let relays = (!settings.relays.is_empty()).then(|| settings.relays.to_string());
+    put(RELAYS, relays);
     let drain = settings.drain_timeout.as_secs();
     put(DRAIN_TIMEOUT, Some(drain.to_string()));
 }

@@ -21,6 +21,7 @@ Examples:
   muster hosts --connected false                  agents that are away
   muster hosts --search 10.0.3 --sort -processes
   muster hosts --agent-version 0.1.0              agents to upgrade
+  muster hosts --relay 10.8.0.5                   agents that connect through this relay
   muster hosts 10.0.0.1
   muster hosts -o json | jq -r '.hosts[].host' > hosts.txt";
 
@@ -58,6 +59,14 @@ pub struct Args {
         conflicts_with = "host"
     )]
     cloud: Vec<String>,
+    /// Only those whose agent connects through one of these relays, separated by commas
+    #[arg(
+        long,
+        value_name = "IPS",
+        value_delimiter = ',',
+        conflicts_with = "host"
+    )]
+    relay: Vec<String>,
     /// Some of host, hostname, version, since, processes, separated by commas; - before one turns it round
     #[arg(
         long,
@@ -89,6 +98,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
         )
         .list("version", &args.agent_version)
         .list("cloud", &args.cloud)
+        .list("relay", &args.relay)
         .maybe("order", args.order.as_ref());
     if out.is_document() {
         let page = client.pages::<Value>(&path, "hosts", limit)?;
@@ -104,11 +114,14 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
 
 fn table(rows: &[HostRow]) -> TextTable {
     let now = now();
-    let mut table =
-        TextTable::new("HOST|AGENT|>SINCE|>PROCESSES|VERSION|HOSTNAME|>CORES|>MEMORY|~AGENT ID");
+    let has_relay = rows.iter().any(|row| row.relay.is_some());
+    let mut table = TextTable::new(match has_relay {
+        true => "HOST|AGENT|>SINCE|>PROCESSES|VERSION|HOSTNAME|>CORES|>MEMORY|RELAY|~AGENT ID",
+        false => "HOST|AGENT|>SINCE|>PROCESSES|VERSION|HOSTNAME|>CORES|>MEMORY|~AGENT ID",
+    });
     for row in rows {
         let (style, word) = connection(row.connected);
-        table.row([
+        let mut cells = vec![
             Cell::from(row.host.to_string()),
             Cell::styled(style, word),
             age(row.since, now).into(),
@@ -117,8 +130,12 @@ fn table(rows: &[HostRow]) -> TextTable {
             row.hostname.as_deref().unwrap_or_default().into(),
             row.cores.map(count).unwrap_or_default().into(),
             memory(row).into(),
-            row.agent_id.as_deref().unwrap_or_default().into(),
-        ]);
+        ];
+        if has_relay {
+            cells.push(row.relay.as_deref().unwrap_or_default().into());
+        }
+        cells.push(row.agent_id.as_deref().unwrap_or_default().into());
+        table.row(cells);
     }
     table
 }
@@ -157,6 +174,7 @@ fn one(out: &Out, row: &HostRow) -> Result<(), Failure> {
     );
     text("hostname", &row.hostname);
     text("kernel", &row.kernel);
+    text("through relay", &row.relay);
     text("processor", &row.arch);
     for feature in &row.missing {
         let without = KernelFeature::parse(feature).map_or("", KernelFeature::without);

@@ -9,10 +9,11 @@ use serde_json::json;
 use crate::command::muster;
 use crate::fake_server::{FakeServer, ok, status};
 
-const VERBS: [&str; 44] = [
+const VERBS: [&str; 45] = [
     "up",
     "server",
     "agent",
+    "relay",
     "register",
     "update",
     "unregister",

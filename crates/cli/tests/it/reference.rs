@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use agent::config::{AgentArgs, AgentConfig};
+use agent::relay::{RelayArgs, RelayConfig};
 use clap::{Args, Command, CommandFactory};
 use cli::args::Cli;
 use cli::config::{KEYS, ServerArgs};
@@ -22,7 +23,7 @@ fn the_page_of_the_command_line_is_the_help_of_every_verb() {
         "# Command line\n\nFor users of `muster`: the help of every verb. `muster VERB --help` prints the same. This page is made from the \
          code:\n`UPDATE_REFERENCE=1 cargo nextest run -p cli reference`.\n\nThe options under [muster](#muster) count for every verb, and \
          `-h, --help` prints its help.\n`muster-agent` takes the flags of [muster agent](#muster-agent), and `muster-agent upgrade` those of \
-         [muster agent\nupgrade](#muster-agent-upgrade).\n",
+         [muster agent\nupgrade](#muster-agent-upgrade); `muster-agent relay` is [muster relay](#muster-relay).\n",
     );
     add(&mut page, command, "muster");
     check_page("cli.md", &page);
@@ -96,6 +97,8 @@ fn the_page_of_settings_lists_each_flag() {
     check_part("config.md", "server", &table(&HEAD, server));
     let agent = settings(&AgentArgs::augment_args(Command::new("agent")));
     check_part("config.md", "agent", &table(&HEAD, agent));
+    let relay = settings(&RelayArgs::augment_args(Command::new("relay")));
+    check_part("config.md", "relay", &table(&HEAD, relay));
 }
 
 /// The first cells of all tables between two headings.
@@ -135,5 +138,15 @@ fn the_page_of_settings_lists_each_key_of_the_files() {
         .to_string();
     let (_, known) = refused.split_once("is no setting: ").unwrap();
     let keys: BTreeSet<String> = known.split(", ").map(str::to_owned).collect();
-    assert_eq!(documented("\n## Agent\n", "\n## Command line\n"), keys);
+    assert_eq!(documented("\n## Agent\n", "\n## Relay\n"), keys);
+
+    let args = RelayArgs {
+        config: args.config,
+        ..RelayArgs::default()
+    };
+    let refused = RelayConfig::resolve(&args, |_| None).unwrap_err();
+    let refused = refused.to_string();
+    let (_, known) = refused.split_once("is no setting: ").unwrap();
+    let keys: BTreeSet<String> = known.split(", ").map(str::to_owned).collect();
+    assert_eq!(documented("\n## Relay\n", "\n## Command line\n"), keys);
 }

@@ -141,6 +141,9 @@ pub(super) struct AgentInfoMessage {
     program: String,
     #[prost(uint32, tag = "10")]
     protocol: u32,
+    /// `IP:PORT`; empty without a relay, and from a replica of an earlier version.
+    #[prost(string, tag = "11")]
+    relay: String,
 }
 
 impl From<&AgentInfo> for AgentInfoMessage {
@@ -156,6 +159,10 @@ impl From<&AgentInfo> for AgentInfoMessage {
             arch: info.arch.clone(),
             program: info.program.clone(),
             protocol: info.protocol,
+            relay: info
+                .relay
+                .map(|relay| relay.to_string())
+                .unwrap_or_default(),
         }
     }
 }
@@ -173,6 +180,7 @@ impl From<AgentInfoMessage> for AgentInfo {
             arch: info.arch,
             program: info.program,
             protocol: info.protocol,
+            relay: info.relay.parse().ok(),
         }
         .bound()
     }

@@ -1,6 +1,7 @@
 //! One connected agent: its frames go to `control`, and the frames that `control` has for it go out.
 
 use std::io;
+use std::net::SocketAddr;
 use std::pin::pin;
 use std::time::Duration;
 
@@ -32,7 +33,7 @@ pub async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
     stop: watch::Receiver<bool>,
 ) -> Result<(), ConnectionError> {
     let (frames, hello) = read_hello(stream, AgentLimits::default().timeout).await?;
-    run(control, frames, hello, certified, stop).await
+    run(control, frames, hello, (certified, None), stop).await
 }
 
 /// Reads the first frame, which must be a short hello.
@@ -63,12 +64,12 @@ pub(super) async fn refuse<S: AsyncRead + AsyncWrite + Unpin>(
     Err(send_bye(&mut frames, refused).await)
 }
 
-/// Runs the session of an agent that has said hello.
+/// Runs the session of an agent that has said hello, on the host of its certificate, through a relay or not.
 pub(super) async fn run<S: AsyncRead + AsyncWrite + Unpin>(
     control: &Control,
     mut frames: Frames<S>,
     hello: Hello,
-    certified: Host,
+    (certified, relay): (Host, Option<SocketAddr>),
     stop: watch::Receiver<bool>,
 ) -> Result<(), ConnectionError> {
     if control.replicas().is_draining() {
@@ -79,11 +80,17 @@ pub(super) async fn run<S: AsyncRead + AsyncWrite + Unpin>(
         let cut_off = Refused::for_now("the server is cut off from its store");
         return refuse(frames, &hello, cut_off).await;
     }
-    let session = match control.sessions().attach(certified, &hello) {
+    let session = match control.sessions().attach_through(certified, &hello, relay) {
         Ok(session) => session,
         Err(refused) => return refuse(frames, &hello, refused).await,
     };
-    tracing::info!(host = %certified, version = hello.agent_version, "agent connected");
+    match relay {
+        None => tracing::info!(host = %certified, version = hello.agent_version, "agent connected"),
+        Some(relay) => {
+            let (relay, version) = (relay.ip(), &hello.agent_version);
+            tracing::info!(host = %certified, version, %relay, "agent connected");
+        }
+    }
     // A session lasts for weeks: it holds only what it needs.
     drop(hello);
     let ended = exchange(&session, &mut frames, stop).await;

@@ -2,15 +2,17 @@
 
 use std::time::Duration;
 
-use super::AgentLimits;
+use super::{AgentLimits, Relays};
 use crate::ca::AGENT_LIFE;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentListenerSettings {
     /// How long an agent's certificate is valid. Agents renew theirs after two thirds of it.
     pub certificate_life: Duration,
     /// What one address may do.
     pub limits: AgentLimits,
+    /// The addresses of relays, from which PROXY headers are accepted.
+    pub relays: Relays,
     /// How long a server that stops waits for its agents to move to other replicas.
     pub drain_timeout: Duration,
 }
@@ -20,6 +22,7 @@ impl Default for AgentListenerSettings {
         Self {
             certificate_life: AGENT_LIFE,
             limits: AgentLimits::default(),
+            relays: Relays::default(),
             drain_timeout: Duration::from_secs(30),
         }
     }

@@ -27,6 +27,8 @@ use wire::{Bye, Codec, Down, DownKind, Hello, Report, Up};
 
 use crate::rig::{JOIN, TIMEOUT};
 
+mod relays;
+
 const HOST: &str = "0:10.0.0.1";
 
 struct TestListener {
@@ -83,6 +85,16 @@ impl TestListener {
         identity: Option<&Identity>,
     ) -> std::io::Result<TlsStream<TcpStream>> {
         let stream = TcpStream::connect(self.address).await?;
+        self.handshake(stream, alpn, identity).await
+    }
+
+    /// TLS over a connection that may have begun with a header.
+    async fn handshake(
+        &self,
+        stream: TcpStream,
+        alpn: &[u8],
+        identity: Option<&Identity>,
+    ) -> std::io::Result<TlsStream<TcpStream>> {
         let mut roots = RootCertStore::empty();
         roots.add(self.ca.certificate().clone()).unwrap();
         let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -123,6 +135,10 @@ impl TestListener {
     /// Sends a hello and reads the response.
     async fn hello(&self, identity: &Identity) -> (Frames, Option<DownKind>) {
         let stream = self.connect(wire::ALPN, Some(identity)).await.unwrap();
+        Self::say_hello(stream).await
+    }
+
+    async fn say_hello(stream: TlsStream<TcpStream>) -> (Frames, Option<DownKind>) {
         let mut frames: Frames = Framed::new(stream, Codec::new());
         let host: Host = HOST.parse().unwrap();
         let hello = Hello {

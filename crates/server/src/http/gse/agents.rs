@@ -1,6 +1,7 @@
 //! get_agent_status, get_agent_info, list_agent_state and list_agent_info.
 
 use std::borrow::Cow;
+use std::net::SocketAddr;
 
 use fleet::{HostView, Link};
 use model::UnixMillis;
@@ -64,6 +65,16 @@ impl<'a> AgentView<'a> {
         let info = self.host.and_then(|host| host.info);
         info.map_or("", |info| &info.version)
     }
+
+    fn relay(&self) -> Option<SocketAddr> {
+        self.host?.info?.relay
+    }
+
+    /// GSE's word for the relay; empty for an agent that connects to the server itself.
+    fn parent_ip(&self) -> String {
+        let relay = self.relay().map(|relay| relay.ip().to_string());
+        relay.unwrap_or_default()
+    }
 }
 
 /// The response when no requested agent is known: a refusal in GSE 2.0, the map of hosts in v1.
@@ -125,7 +136,7 @@ pub(crate) async fn agent_info(
         host: HostEcho<'a>,
         version: &'a str,
         bk_agent_alive: u8,
-        parent_ip: &'a str,
+        parent_ip: String,
         parent_port: u16,
     }
     answer(context, request, NoneKnown::Answer, |agents| {
@@ -133,9 +144,8 @@ pub(crate) async fn agent_info(
             host: agent.echo(),
             version: agent.version(),
             bk_agent_alive: agent.is_up().into(),
-            // Agents connect to the server itself: there are no proxies between.
-            parent_ip: "",
-            parent_port: 0,
+            parent_ip: agent.parent_ip(),
+            parent_port: agent.relay().map_or(0, |relay| relay.port()),
         }))
     })
     .await
@@ -166,6 +176,8 @@ pub(crate) async fn list_agent_info(
         kernel: &'a str,
         cores: u32,
         memory_kib: u64,
+        parent_ip: String,
+        parent_port: u16,
     }
     answer(context, request, NoneKnown::Refuse, |agents| {
         let rows: Vec<AgentInfo<'_>> = agents
@@ -180,6 +192,8 @@ pub(crate) async fn list_agent_info(
                     kernel: info.map_or("", |info| &info.kernel),
                     cores: info.map_or(0, |info| info.cores),
                     memory_kib: info.map_or(0, |info| info.memory_kib),
+                    parent_ip: agent.parent_ip(),
+                    parent_port: agent.relay().map_or(0, |relay| relay.port()),
                 }
             })
             .collect();

@@ -1,5 +1,7 @@
 //! Hosts and their agents.
 
+use std::net::IpAddr;
+
 use api::{AgentIdBody, HostPage, HostRow, Results};
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -43,6 +45,7 @@ fn row(view: HostView<'_>, states: HostStates) -> HostRow<'_> {
             .flat_map(|info| info.missing.names())
             .map(Into::into)
             .collect(),
+        relay: info.and_then(|info| Some(info.relay?.ip().to_string().into())),
         processes: view.n_processes,
         states: states
             .into_iter()
@@ -72,6 +75,10 @@ fn parse_order(text: &str) -> Result<HostOrder, Invalid> {
     Ok(HostOrder { key, descending })
 }
 
+fn parse_relay(text: &str) -> Result<IpAddr, Invalid> {
+    model::host::parse_ip(text).map_err(|invalid| Invalid::new("relay", invalid.rule))
+}
+
 /// Lists hosts, with the exact number of all that match.
 #[utoipa::path(get, path = "/api/v1/hosts", operation_id = "list_hosts", tag = "hosts", params(
     ("q" = Option<String>, Query, description = "Words, separated by blanks; each must be part of the address, the hostname or the \
@@ -79,6 +86,8 @@ fn parse_order(text: &str) -> Result<HostOrder, Invalid> {
     ("connected" = Option<bool>, Query, description = "Whether its agent is connected"),
     ("version" = Option<String>, Query, description = "Versions of agents, repeated or separated by commas"),
     ("cloud" = Option<String>, Query, description = "Ids of cloud areas, repeated or separated by commas"),
+    ("relay" = Option<String>, Query, description = "Addresses of relays that agents connect through, repeated or separated by \
+        commas"),
     ("order" = Option<String>, Query, description = "Some of host, hostname, version, since and processes, each with - before it \
         for descending; by id if not given"),
     ("start" = Option<u64>, Query, description = "The first row, from 0"),
@@ -94,6 +103,7 @@ pub(crate) async fn list(
         connected: params.flag("connected")?,
         versions: params.list("version", |text| Ok(text.to_owned()))?,
         clouds: params.list("cloud", parse_id)?,
+        relays: params.list("relay", parse_relay)?,
         words: words(&params, "q")?,
     };
     let order = params.list("order", parse_order)?.unwrap_or_default();

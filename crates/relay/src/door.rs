@@ -1,0 +1,207 @@
+//! One address that clients connect to, and the servers behind it.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use proxy_header::{ProxiedAddress, ProxyHeader};
+use socket2::{SockRef, TcpKeepalive};
+use tokio::io::AsyncWriteExt;
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::task::JoinSet;
+
+use crate::connection_slots::{ConnectionSlot, ConnectionSlots};
+use crate::counters::{Counters, add};
+use crate::forward::{ForwardError, forward};
+use crate::limited_log::LimitedLog;
+use crate::servers::Servers;
+
+/// How many connections wait in the kernel to be accepted: a whole fleet may reconnect at once.
+const BACKLOG: u32 = 4096;
+/// How long to wait after a failed accept, for example without free descriptors.
+const ACCEPT_RETRY: Duration = Duration::from_millis(100);
+/// When and how often the kernel checks a silent peer.
+const KEEPALIVE_AFTER: Duration = Duration::from_secs(60);
+const KEEPALIVE_EVERY: Duration = Duration::from_secs(10);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DoorKind {
+    /// A PROXY header tells the server the agent's address.
+    Agents,
+    /// The API takes no header.
+    Http,
+}
+
+impl DoorKind {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Agents => "agents",
+            Self::Http => "the API",
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Door {
+    listener: TcpListener,
+    address: SocketAddr,
+    shared: Arc<Shared>,
+}
+
+/// What all connections of a door share.
+#[derive(Debug)]
+struct Shared {
+    kind: DoorKind,
+    servers: Servers,
+    slots: Arc<ConnectionSlots>,
+    idle_timeout: Duration,
+    counters: Arc<Counters>,
+    over_limit: LimitedLog,
+    without_server: LimitedLog,
+    accept_failed: LimitedLog,
+}
+
+impl Door {
+    /// `limits` are the slots of connections, and how long both sides of one may be silent.
+    pub(crate) fn bind(
+        kind: DoorKind,
+        address: SocketAddr,
+        servers: Servers,
+        limits: (Arc<ConnectionSlots>, Duration),
+        counters: Arc<Counters>,
+    ) -> io::Result<Self> {
+        let (slots, idle_timeout) = limits;
+        let socket = match address {
+            SocketAddr::V4(_) => TcpSocket::new_v4()?,
+            SocketAddr::V6(_) => TcpSocket::new_v6()?,
+        };
+        socket.set_reuseaddr(true)?;
+        socket.bind(address)?;
+        let listener = socket.listen(BACKLOG)?;
+        let address = listener.local_addr()?;
+        let shared = Shared {
+            kind,
+            servers,
+            slots,
+            idle_timeout,
+            counters,
+            over_limit: LimitedLog::default(),
+            without_server: LimitedLog::default(),
+            accept_failed: LimitedLog::default(),
+        };
+        Ok(Self {
+            listener,
+            address,
+            shared: Arc::new(shared),
+        })
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Accepts and forwards; dropping the future closes every connection.
+    pub(crate) async fn run(self) {
+        let mut connections = JoinSet::new();
+        loop {
+            let accepted = tokio::select! {
+                accepted = self.listener.accept() => accepted,
+                Some(_) = connections.join_next() => continue,
+            };
+            let (client, from) = match accepted {
+                Ok(accepted) => accepted,
+                Err(error) => {
+                    let log = &self.shared.accept_failed;
+                    log.warn("a connection cannot be accepted", error);
+                    tokio::time::sleep(ACCEPT_RETRY).await;
+                    continue;
+                }
+            };
+            match self.shared.slots.take(from.ip()) {
+                Ok(slot) => {
+                    let shared = self.shared.clone();
+                    connections.spawn(async move { shared.serve(client, from, slot).await });
+                }
+                Err(refused) => {
+                    add(&self.shared.counters.over_limit, 1);
+                    let why = format_args!("{from}: {refused}");
+                    let log = &self.shared.over_limit;
+                    log.warn("a connection was closed because of a limit", why);
+                }
+            }
+        }
+    }
+}
+
+impl Shared {
+    async fn serve(&self, client: TcpStream, from: SocketAddr, _slot: ConnectionSlot) {
+        let Some(server) = self.servers.connect().await else {
+            add(&self.counters.without_server, 1);
+            let log = &self.without_server;
+            log.warn("a connection was closed: no server can be reached", from);
+            return;
+        };
+        add(&self.counters.forwarded, 1);
+        let _open = self.counters.count_open();
+        match self.forward(client, from, server).await {
+            Ok(()) => tracing::debug!(%from, "connection ended"),
+            Err(error) => {
+                if matches!(error, ForwardError::Idle(_)) {
+                    add(&self.counters.idle, 1);
+                }
+                tracing::debug!(%from, %error, "connection ended");
+            }
+        }
+    }
+
+    async fn forward(
+        &self,
+        client: TcpStream,
+        from: SocketAddr,
+        mut server: TcpStream,
+    ) -> Result<(), ForwardError> {
+        for stream in [&client, &server] {
+            stream.set_nodelay(true)?;
+            let keepalive = TcpKeepalive::new()
+                .with_time(KEEPALIVE_AFTER)
+                .with_interval(KEEPALIVE_EVERY);
+            SockRef::from(stream).set_tcp_keepalive(&keepalive)?;
+        }
+        if self.kind == DoorKind::Agents {
+            server
+                .write_all(&header(from, client.local_addr()?)?)
+                .await?;
+        }
+        forward(&client, &server, self.idle_timeout, &self.counters).await
+    }
+}
+
+/// The PROXY protocol header that names the agent's address and the one that it connected to.
+fn header(from: SocketAddr, to: SocketAddr) -> io::Result<Vec<u8>> {
+    // A socket for both families has IPv4 addresses in IPv6 form.
+    let canonical =
+        |address: SocketAddr| SocketAddr::new(address.ip().to_canonical(), address.port());
+    let proxied = ProxiedAddress::stream(canonical(from), canonical(to));
+    let mut bytes = Vec::new();
+    let encoded = ProxyHeader::with_address(proxied).encode_v2(&mut bytes);
+    encoded.map_err(|error| io::Error::other(error.to_string()))?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_header_has_the_bytes_of_the_specification() {
+        let bytes = |from: &str, to: &str| header(from.parse().unwrap(), to.parse().unwrap());
+        let v4 = b"\r\n\r\n\x00\r\nQUIT\n\x21\x11\x00\x0c\x0a\x00\x00\x07\x0a\x00\x00\x01\x04\xd2\x1b\xbd";
+        assert_eq!(bytes("10.0.0.7:1234", "10.0.0.1:7101").unwrap(), v4);
+        let mapped = bytes("[::ffff:10.0.0.7]:1234", "[::ffff:10.0.0.1]:7101");
+        assert_eq!(mapped.unwrap(), v4);
+        let v6 = bytes("[fd00::7]:1234", "[fd00::1]:7101").unwrap();
+        assert_eq!(v6[12..16], [0x21, 0x21, 0, 36]);
+        assert_eq!((v6.len(), v6[16], v6[31], v6[47]), (52, 0xfd, 7, 1));
+    }
+}

@@ -1,0 +1,122 @@
+//! Bytes pass untouched, in both directions, with backpressure and half-close.
+
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::rig::{PATIENCE, TestRelay, accept, closed, http_door, listener, settings};
+
+#[tokio::test]
+async fn the_server_learns_who_comes_and_bytes_pass_in_both_directions() {
+    let server = listener().await;
+    let relay = TestRelay::start(&settings(&[server.local_addr().unwrap()]));
+    let mut agent = relay.connect().await;
+    let (mut there, _) = server.accept().await.unwrap();
+    let mut header = [0; 28];
+    there.read_exact(&mut header).await.unwrap();
+    assert_eq!(&header[..16], b"\r\n\r\n\0\r\nQUIT\n\x21\x11\x00\x0c");
+    let port = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
+    assert_eq!(header[16..24], [127, 0, 0, 1, 127, 0, 0, 1]);
+    assert_eq!(port(24), agent.local_addr().unwrap().port());
+    assert_eq!(port(26), relay.agents.port());
+
+    agent.write_all(b"hello").await.unwrap();
+    let mut bytes = [0; 5];
+    there.read_exact(&mut bytes).await.unwrap();
+    assert_eq!(&bytes, b"hello");
+    there.write_all(b"world").await.unwrap();
+    agent.read_exact(&mut bytes).await.unwrap();
+    assert_eq!(&bytes, b"world");
+    let totals = relay.stop().await;
+    assert_eq!((totals.bytes_up, totals.bytes_down), (5, 5));
+    assert_eq!((totals.forwarded, totals.open), (1, 1));
+    closed(&mut agent).await;
+    closed(&mut there).await;
+}
+
+#[tokio::test]
+async fn the_api_gets_no_header() {
+    let (agents, api) = (listener().await, listener().await);
+    let mut settings = settings(&[agents.local_addr().unwrap()]);
+    settings.http = Some(http_door(&[api.local_addr().unwrap()]));
+    let relay = TestRelay::start(&settings);
+    let mut client = TcpStream::connect(relay.http.unwrap()).await.unwrap();
+    client.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
+    let (mut there, _) = api.accept().await.unwrap();
+    let mut bytes = [0; 18];
+    there.read_exact(&mut bytes).await.unwrap();
+    assert_eq!(&bytes, b"GET / HTTP/1.1\r\n\r\n");
+}
+
+#[tokio::test]
+async fn a_side_that_has_sent_its_last_byte_still_gets_the_answer() {
+    let server = listener().await;
+    let relay = TestRelay::start(&settings(&[server.local_addr().unwrap()]));
+    let mut agent = relay.connect().await;
+    let mut there = accept(&server).await;
+    agent.write_all(b"question").await.unwrap();
+    agent.shutdown().await.unwrap();
+    let mut question = Vec::new();
+    there.read_to_end(&mut question).await.unwrap();
+    assert_eq!(question, b"question");
+    there.write_all(b"answer").await.unwrap();
+    drop(there);
+    let mut answer = Vec::new();
+    agent.read_to_end(&mut answer).await.unwrap();
+    assert_eq!(answer, b"answer");
+}
+
+/// Bytes that say where they are in the stream.
+fn pattern(from: usize, len: usize) -> Vec<u8> {
+    (from..from + len).map(|n| (n % 251) as u8).collect()
+}
+
+#[tokio::test]
+async fn a_slow_reader_stops_the_writer_and_loses_nothing() {
+    const TOTAL: usize = 24 * 1024 * 1024;
+    const PIECE: usize = 64 * 1024;
+    let server = listener().await;
+    let relay = TestRelay::start(&settings(&[server.local_addr().unwrap()]));
+    let mut agent = relay.connect().await;
+    let mut there = accept(&server).await;
+    let (mut read_here, mut write_here) = agent.split();
+    // The server does not read, so the agent cannot write all of it: what is under way fits into the buffers of the sockets.
+    let mut written = 0;
+    while let Ok(taken) = tokio::time::timeout(
+        Duration::from_millis(500),
+        write_here.write(&pattern(written, PIECE)),
+    )
+    .await
+    {
+        written += taken.unwrap();
+        assert!(written < TOTAL, "the relay buffers without limit");
+    }
+    // The other direction still moves.
+    there.write_all(b"ping").await.unwrap();
+    let mut ping = [0; 4];
+    read_here.read_exact(&mut ping).await.unwrap();
+
+    let writing = async {
+        while written < TOTAL {
+            let bytes = pattern(written, PIECE.min(TOTAL - written));
+            written += write_here.write(&bytes).await.unwrap();
+        }
+        write_here.shutdown().await.unwrap();
+    };
+    let reading = async {
+        let (mut got, mut buffer) = (0, vec![0; PIECE]);
+        loop {
+            match there.read(&mut buffer).await.unwrap() {
+                0 => break got,
+                n => {
+                    assert!(buffer[..n] == pattern(got, n), "after {got} bytes");
+                    got += n;
+                }
+            }
+        }
+    };
+    let both = async { tokio::join!(writing, reading).1 };
+    let got = tokio::time::timeout(PATIENCE * 2, both).await.unwrap();
+    assert_eq!(got, TOTAL);
+}
