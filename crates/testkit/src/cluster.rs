@@ -2,6 +2,7 @@
 
 mod agent;
 mod network;
+mod relay;
 mod replicas;
 mod server;
 
@@ -14,6 +15,7 @@ use tempfile::TempDir;
 
 pub use agent::Agent;
 pub use network::Network;
+pub use relay::Relay;
 pub use replicas::{Replica, Replicas, Setup};
 use server::ServerOptions;
 
@@ -33,8 +35,14 @@ pub struct Cluster {
 
 impl Cluster {
     pub fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    /// The same with more arguments of `muster server`.
+    pub fn start_with(arguments: &[&str]) -> Self {
         let dir = TempDir::with_prefix("muster-test-").unwrap();
         let mut options = ServerOptions::alone(dir.path());
+        options.arguments = arguments.iter().map(|word| (*word).to_owned()).collect();
         let mut server = options.spawn();
         // A restart uses the same ports.
         (options.http, options.agents) =
@@ -78,6 +86,16 @@ impl Cluster {
         }
     }
 
+    /// Starts it again on the same ports and data, with other arguments.
+    pub fn restart_server_with(&mut self, arguments: &[&str]) {
+        self.options.arguments = arguments.iter().map(|word| (*word).to_owned()).collect();
+        self.restart_server();
+    }
+
+    pub fn server_log(&self) -> String {
+        std::fs::read_to_string(&self.options.log).unwrap_or_default()
+    }
+
     /// Starts it again on the same ports and data.
     pub fn restart_server(&mut self) {
         self.kill_server();
@@ -93,11 +111,36 @@ impl Cluster {
 
     /// The same through a wrapper program, which gets the agent's command line.
     pub fn agent_under(&self, ip: &str, wrapper: &[&str]) -> Agent {
+        let agent = self.agent_process(ip, vec![self.agents()], wrapper);
+        self.wait_for_agent(ip, true);
+        agent
+    }
+
+    /// The same through relays, which it takes for servers.
+    pub fn agent_through(&self, ip: &str, relays: &[&Relay]) -> Agent {
+        let agent = self.start_agent_through(ip, relays);
+        self.wait_for_agent(ip, true);
+        agent
+    }
+
+    /// The same without waiting.
+    pub fn start_agent_through(&self, ip: &str, relays: &[&Relay]) -> Agent {
+        self.agent_process(ip, relays.iter().map(|relay| relay.agents).collect(), &[])
+    }
+
+    /// Through relays, and through a wrapper program.
+    pub fn agent_through_under(&self, ip: &str, relays: &[&Relay], wrapper: &[&str]) -> Agent {
+        let addresses = relays.iter().map(|relay| relay.agents).collect();
+        let agent = self.agent_process(ip, addresses, wrapper);
+        self.wait_for_agent(ip, true);
+        agent
+    }
+
+    fn agent_process(&self, ip: &str, addresses: Vec<SocketAddr>, wrapper: &[&str]) -> Agent {
         let data = self.dir.path().join(format!("agent-{ip}"));
-        let mut agent = Agent::new(ip, data, vec![self.agents()]);
+        let mut agent = Agent::new(ip, data, addresses);
         agent.wrapper = wrapper.iter().map(|word| (*word).to_owned()).collect();
         agent.restart();
-        self.wait_for_agent(ip, true);
         agent
     }
 

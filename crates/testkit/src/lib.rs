@@ -17,6 +17,6 @@ pub mod sim;
 pub mod soak;
 
 pub use api::Api;
-pub use cluster::{Agent, Cluster, Network, Replicas, Setup};
+pub use cluster::{Agent, Cluster, Network, Relay, Replicas, Setup};
 pub use fake_agent::FakeAgent;
 pub use testing::{precondition, wait};

@@ -65,7 +65,7 @@ http_server, max_connections, max_per_address, connect_timeout, idle_timeout, lo
 /// The flags, as `muster-agent relay` and `muster relay` share them.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct RelayArgs {
-    /// Where agents connect; port 0: any [env: MUSTER_RELAY_LISTEN] [default: [::]:7101]
+    /// Where agents connect; port 0: any [env: MUSTER_RELAY_LISTEN] [default: port 7101 of all addresses]
     #[arg(long, value_name = "ADDR")]
     pub listen: Option<String>,
     /// Where the servers listen for agents, separated by commas; each connection goes to the next one [env: MUSTER_SERVER]

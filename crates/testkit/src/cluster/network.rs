@@ -82,13 +82,13 @@ impl Network {
         self.inside(Link::Front)
     }
 
-    /// The address of store and bus, for a server inside.
-    pub(super) fn back(&self) -> Ipv4Addr {
+    /// An address of the host, for programs inside: of store and bus, or of a relay.
+    pub fn back(&self) -> Ipv4Addr {
         self.outside(Link::Back)
     }
 
     /// The prefix of a command that runs inside.
-    pub(super) fn wrapper(&self) -> Vec<String> {
+    pub fn wrapper(&self) -> Vec<String> {
         let pid = self.holder.id().to_string();
         let words = ["nsenter", "--target", &pid, "--net", "--"];
         words.map(str::to_owned).to_vec()

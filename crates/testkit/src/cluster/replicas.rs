@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use super::server::{self, ServerOptions};
-use super::{Agent, Network, end_all_in, wait_for_agent};
+use super::{Agent, Network, Relay, end_all_in, wait_for_agent};
 use crate::api::Api;
 use crate::wait;
 
@@ -30,6 +30,8 @@ pub struct Setup {
     pub fixed_keys: bool,
     /// The network namespace of the last replica.
     pub network: Option<Network>,
+    /// More arguments of each `muster server`.
+    pub arguments: Vec<String>,
 }
 
 impl Default for Setup {
@@ -40,6 +42,7 @@ impl Default for Setup {
             fsync: false,
             fixed_keys: true,
             network: None,
+            arguments: Vec::new(),
         }
     }
 }
@@ -94,7 +97,10 @@ impl Replicas {
         let replicas = (0..setup.n_replicas).map(|n| {
             let network = setup.network.as_ref();
             let network = network.filter(|_| n + 1 == setup.n_replicas);
-            Replica::new(n, dir.path(), network, setup.fixed_keys, &postgres, &nats)
+            let mut replica =
+                Replica::new(n, dir.path(), network, setup.fixed_keys, &postgres, &nats);
+            replica.options.arguments.extend(setup.arguments.clone());
+            replica
         });
         Self {
             replicas: replicas.collect(),
@@ -219,6 +225,16 @@ impl Replicas {
         self.start_all();
         self.wait_for_agents(&agents);
         agents
+    }
+
+    /// Starts an agent that connects through these relays, and waits until all replicas know it.
+    pub fn start_agent_through(&self, ip: &str, relays: &[&Relay]) -> Agent {
+        let mut agent = self.agent_of(ip);
+        agent.restart_with(relays.iter().map(|relay| relay.agents).collect());
+        let agents = [agent];
+        self.wait_for_agents(&agents);
+        let [agent] = agents;
+        agent
     }
 
     /// An agent that is not started yet.

@@ -78,8 +78,14 @@ pub(super) fn await_up(child: &mut Child) -> Option<(SocketAddr, SocketAddr)> {
     Some((http, agents))
 }
 
+/// The first line that a program prints; `None` if it ends before.
+pub(super) fn first_line(child: &mut Child) -> Option<String> {
+    let mut lines = BufReader::new(child.stdout.take()?).lines();
+    lines.next()?.ok()
+}
+
 /// Every word of a line that is an address with a port.
-fn addresses_in(line: &str) -> Vec<SocketAddr> {
+pub(super) fn addresses_in(line: &str) -> Vec<SocketAddr> {
     line.split_whitespace()
         .map(|word| {
             word.trim_start_matches("http://")

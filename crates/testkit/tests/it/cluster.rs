@@ -6,6 +6,7 @@ mod bus;
 mod cut_off;
 mod drain;
 mod killed;
+mod relays;
 mod soak;
 mod start;
 mod store;

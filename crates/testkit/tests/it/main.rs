@@ -21,6 +21,7 @@ mod logs;
 mod operations;
 mod readme;
 mod sim;
+mod relays;
 mod simulated_fleet;
 mod soak;
 mod states;
