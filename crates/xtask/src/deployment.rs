@@ -3,6 +3,7 @@
 
 mod agent;
 mod engines;
+mod relay;
 mod simulator;
 
 pub(crate) use agent::RealAgent;
@@ -17,6 +18,7 @@ use crate::client::Client;
 use crate::server::{self, Server, Settings};
 use crate::{interrupt, usage};
 use engines::Engines;
+use relay::Relay;
 use simulator::Simulator;
 
 const POLL_EVERY: Duration = Duration::from_millis(20);
@@ -34,6 +36,8 @@ pub(crate) struct Fleet {
     pub(crate) delay: String,
     /// How many simulated operations fail: 0.1%.
     pub(crate) fail: String,
+    /// Whether all agents connect through a relay.
+    pub(crate) relay: bool,
 }
 
 impl Fleet {
@@ -44,6 +48,7 @@ impl Fleet {
             replicas: 1,
             delay: "5ms..50ms".to_owned(),
             fail: "0%".to_owned(),
+            relay: false,
         }
     }
 }
@@ -51,6 +56,8 @@ impl Fleet {
 #[derive(Debug)]
 pub(crate) struct Deployment {
     pub(crate) simulator: Simulator,
+    /// Between the simulator and the servers.
+    pub(crate) relay: Option<Relay>,
     replicas: Vec<Replica>,
     binaries: PathBuf,
     /// Last, so that they outlive the replicas.
@@ -69,6 +76,7 @@ pub(crate) struct Cpu {
     at: Instant,
     servers: Duration,
     simulator: Duration,
+    relay: Duration,
 }
 
 /// Percent of one core.
@@ -76,6 +84,7 @@ pub(crate) struct Cpu {
 pub(crate) struct CpuShare {
     pub(crate) servers: f64,
     pub(crate) simulator: f64,
+    pub(crate) relay: f64,
 }
 
 impl Deployment {
@@ -89,19 +98,27 @@ impl Deployment {
         let mut replicas = Vec::new();
         for _ in 0..fleet.replicas {
             let settings = Settings {
-                more: engines.as_ref().map(Engines::arguments).unwrap_or_default(),
+                more: arguments(engines.as_ref(), fleet.relay),
                 ..Settings::default()
             };
             let data = tempfile::tempdir()?;
             let (server, _) = Server::start_with(&binaries, data.path(), &settings)?;
             replicas.push(Replica { server, data });
         }
-        let addresses: Vec<_> = replicas.iter().map(|one| one.server.agents).collect();
+        let mut addresses: Vec<_> = replicas.iter().map(|one| one.server.agents).collect();
+        let relay = match fleet.relay {
+            true => Some(Relay::start(&binaries, &addresses, fleet.agents)?),
+            false => None,
+        };
+        if let Some(relay) = &relay {
+            addresses = vec![relay.agents];
+        }
         let started = Instant::now();
         let simulator = Simulator::start(&binaries, &addresses, fleet)?;
         let took = started.elapsed();
         let deployment = Self {
             simulator,
+            relay,
             replicas,
             binaries,
             engines,
@@ -219,6 +236,7 @@ impl Deployment {
             at: Instant::now(),
             servers: usage::cpu(&pids),
             simulator: usage::cpu(&[self.simulator.pid()]),
+            relay: usage::cpu(&Vec::from_iter(self.relay.as_ref().map(Relay::pid))),
         }
     }
 
@@ -234,7 +252,7 @@ impl Deployment {
         let settings = Settings {
             http: replica.server.http,
             agents: replica.server.agents,
-            more: engines.map(Engines::arguments).unwrap_or_default(),
+            more: arguments(engines, self.relay.is_some()),
         };
         let (server, took) = Server::start_with(&self.binaries, replica.data.path(), &settings)?;
         replica.server = server;
@@ -250,6 +268,15 @@ impl Deployment {
         }
         Ok(())
     }
+}
+
+/// Further arguments of a server.
+fn arguments(engines: Option<&Engines>, has_relay: bool) -> Vec<String> {
+    let mut arguments = engines.map(Engines::arguments).unwrap_or_default();
+    if has_relay {
+        arguments.extend(["--relays".to_owned(), "127.0.0.1".to_owned()]);
+    }
+    arguments
 }
 
 /// One figure of `/metrics`.
@@ -294,6 +321,7 @@ impl Cpu {
         CpuShare {
             servers: share(self.servers, earlier.servers),
             simulator: share(self.simulator, earlier.simulator),
+            relay: share(self.relay, earlier.relay),
         }
     }
 }

@@ -125,7 +125,7 @@ fn every_command_line_of_the_documents_is_one_that_muster_takes() {
     assert!(n_commands > 200, "{n_commands}");
 }
 
-/// Every block of TOML is a file of the server, of the agent, or of the CLI; the first line of the text before it, or the keys,
+/// Every block of TOML is a file of the server, of the relay, of the agent, or of the CLI; the first line of the text before it, or the keys,
 /// say which.
 #[test]
 fn every_settings_file_of_the_documents_is_one_that_programs_take() {
@@ -138,6 +138,10 @@ fn every_settings_file_of_the_documents_is_one_that_programs_take() {
                     .any(|line| line.starts_with(&format!("{key} = ")))
             };
             let (verb, text) = match (has("http"), has("server")) {
+                (_, true) if has("listen") => (
+                    &["relay", "--config", "file.toml", "--print-config"][..],
+                    file.to_owned(),
+                ),
                 (true, _) => (
                     &["server", "--config", "file.toml", "--print-config"][..],
                     file.to_owned(),

@@ -23,6 +23,7 @@ pub(crate) const EXAMPLES: &str = "\
 Examples:
   cargo xtask bench fleet
   cargo xtask bench fleet --agents 1000            a quick look
+  cargo xtask bench fleet --relay                  all agents connect through one relay
   cargo xtask bench fleet --replicas 3             three servers on PostgreSQL and NATS, started from this machine's packages
 
 Each agent needs an open file in the server and one in the simulator: see `ulimit -n`.";
@@ -38,6 +39,9 @@ pub(crate) struct Args {
     /// Servers. More than one share a PostgreSQL and a NATS that are started for them.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=9))]
     replicas: u8,
+    /// A relay between all agents and the servers.
+    #[arg(long)]
+    relay: bool,
     /// How long a simulated operation takes.
     #[arg(long, default_value = "5ms..50ms")]
     delay: String,
@@ -71,6 +75,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let fleet = Fleet {
         replicas: args.replicas,
         delay: args.delay.clone(),
+        relay: args.relay,
         ..Fleet::new(args.agents)
     };
     let (mut deployment, enrolment) = Deployment::start(&fleet)?;
@@ -84,6 +89,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let servers = match args.replicas {
         1 => "one server with its embedded store".to_owned(),
         n => format!("{n} servers, PostgreSQL (fsync on) and NATS"),
+    };
+    let servers = match args.relay {
+        true => format!("{servers}, one relay"),
+        false => servers,
     };
     println!(
         "{} agents with {} processes each; {servers} and the simulator share this machine.",

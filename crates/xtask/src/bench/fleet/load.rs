@@ -34,7 +34,11 @@ pub(super) fn measure(
     row(
         table,
         "CPU of the idle server: heartbeats only",
-        format!("{:.1} % of a core", idle.servers),
+        format!(
+            "{:.1} % of a core{}",
+            idle.servers,
+            of_relay(deployment, idle)
+        ),
         "",
     );
     let steady = steady(args);
@@ -43,9 +47,10 @@ pub(super) fn measure(
         table,
         "CPU at a steady load: each process once a minute",
         format!(
-            "{:.1} % of a core at {} statuses/s",
+            "{:.1} % of a core at {} statuses/s{}",
             cpu.servers,
-            thousands(taken)
+            thousands(taken),
+            of_relay(deployment, cpu)
         ),
         "",
     );
@@ -54,16 +59,25 @@ pub(super) fn measure(
         table,
         "status updates taken at most, in reports of all of a host's processes",
         format!(
-            "{}/s (server {:.0} %, simulator {:.0} % of a core; {:.1} µs of the server each)",
+            "{}/s (server {:.0} %, simulator {:.0} % of a core; {:.1} µs of the server each{})",
             thousands(taken),
             cpu.servers,
             cpu.simulator,
-            cpu.servers * 1e4 / taken.max(1.0)
+            cpu.servers * 1e4 / taken.max(1.0),
+            of_relay(deployment, cpu)
         ),
         "≥ 200,000/s",
     );
     deployment.simulator.tell("rate 0")?;
     deployment.until_quiet(PATIENCE)
+}
+
+/// The relay's share, if there is one.
+fn of_relay(deployment: &Deployment, cpu: CpuShare) -> String {
+    match deployment.relay {
+        Some(_) => format!("; relay {:.1} %", cpu.relay),
+        None => String::new(),
+    }
 }
 
 /// Statuses per second at the steady load.

@@ -35,6 +35,7 @@ pub(super) fn enrolled(args: &Args, took: Duration, table: &mut Table) {
 
 fn connect(args: &Args, deployment: &mut Deployment, table: &mut Table) -> anyhow::Result<()> {
     let before = deployment.memory()?;
+    let relay_before = relay_memory(deployment)?;
     let cpu_before = deployment.cpu();
     let started = Instant::now();
     deployment.simulator.tell("connect")?;
@@ -65,7 +66,26 @@ fn connect(args: &Args, deployment: &mut Deployment, table: &mut Table) -> anyho
         format!("{:.1} KiB", grown as f64 / 1024.0 / args.agents as f64),
         "≤ 30 KiB",
     );
+    if let (Some(before), Some(after)) = (relay_before, relay_memory(deployment)?) {
+        let grown = after.saturating_sub(before);
+        row(
+            table,
+            "… of the relay, per connection (growth of PSS)",
+            format!(
+                "{:.1} KiB; {:.0} % of a core during the storm, {:.1} MiB in all",
+                grown as f64 / 1024.0 / args.agents as f64,
+                cpu.relay,
+                after as f64 / 1024.0 / 1024.0
+            ),
+            "",
+        );
+    }
     Ok(())
+}
+
+fn relay_memory(deployment: &Deployment) -> anyhow::Result<Option<u64>> {
+    let relay = deployment.relay.as_ref();
+    relay.map(|relay| relay.memory()).transpose()
 }
 
 fn register(args: &Args, deployment: &mut Deployment, table: &mut Table) -> anyhow::Result<()> {
