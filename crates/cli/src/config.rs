@@ -307,6 +307,50 @@ impl UpConfig {
     }
 }
 
+/// Where the store of a server on this machine is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StorePlace {
+    Sqlite {
+        data: PathBuf,
+        file: PathBuf,
+    },
+    Postgres {
+        url: String,
+        /// Without a password.
+        shown: String,
+    },
+}
+
+/// Finds the store as `muster server` would, for commands that work on it directly.
+pub fn resolve_store(
+    store: Option<&str>,
+    config: Option<&str>,
+    data: Option<&str>,
+    env: &dyn Fn(&str) -> Option<String>,
+) -> Result<StorePlace, Failure> {
+    let sources = Sources::open(config, env, &["server"], &KEYS)?;
+    let data = sources
+        .pick(DATA, data, parse_directory)?
+        .unwrap_or_else(|| home::default_data(env));
+    let url = sources.pick(STORE, store, parse_store)?;
+    Ok(match url {
+        None => StorePlace::Sqlite {
+            file: data.join("muster.db"),
+            data,
+        },
+        Some(url) => match url.strip_prefix("sqlite:") {
+            Some(path) => StorePlace::Sqlite {
+                data,
+                file: path.strip_prefix("//").unwrap_or(path).into(),
+            },
+            None => StorePlace::Postgres {
+                shown: without_password(&url),
+                url,
+            },
+        },
+    })
+}
+
 fn to_text(path: &Path) -> String {
     path.display().to_string()
 }

@@ -13,6 +13,7 @@ use crate::database::Database;
 use crate::sql::{Connection, Row, Statement, Value, rows};
 use crate::{StoreError, error::without_secrets};
 use catalogue::{ColumnType, CopyTable};
+pub(crate) use catalogue::{NUMBERED, last_number, set_last_number};
 use digest::Digest;
 
 /// About how many bytes are read at once.

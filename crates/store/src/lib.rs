@@ -16,6 +16,8 @@ mod in_doubt;
 mod migrate;
 mod postgres;
 mod query;
+mod restored;
+mod snapshot;
 mod sql;
 mod sqlite;
 mod transaction;
@@ -39,6 +41,8 @@ pub use query::{
     Loaded, MailMessage, StoredEvent, StoredJob, StoredTask, StoredTimelineRow, TaskPage,
     TaskReader, TaskSummary, TimelinePage,
 };
+pub use restored::Restored;
+pub use snapshot::{SnapshotInfo, check_snapshot, newest_schema, size_of, snapshot};
 use sql::revision::Position;
 
 /// A call under way. Boxed, because the futures of the database are large and callers nest them deeply, and so that this

@@ -19,7 +19,7 @@ use crate::migrate::migrate;
 use crate::sql::Connection;
 use crate::transaction::Transaction;
 
-const MIGRATIONS: [&str; 6] = [
+pub(crate) const MIGRATIONS: [&str; 6] = [
     include_str!("../migrations/sqlite/0001_first.sql"),
     include_str!("../migrations/sqlite/0002_supplier.sql"),
     include_str!("../migrations/sqlite/0003_commit_log.sql"),

@@ -68,6 +68,11 @@ impl Cluster {
         self.options.agents
     }
 
+    /// The data directory of the server.
+    pub fn data(&self) -> &Path {
+        &self.options.data
+    }
+
     /// The database file of the server.
     pub fn store_url(&self) -> String {
         format!("sqlite:{}", self.options.data.join("muster.db").display())

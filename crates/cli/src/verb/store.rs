@@ -1,183 +1,49 @@
-//! `muster store`: copies a store without a server.
+//! `muster store`: copies, backs up and restores a store.
 
-use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
-
-use rustix::fs::{FlockOperation, flock};
-use serde_json::json;
-use store::{CopiedTable, CopyError, CopyProgress, CopyStep};
+mod after_restore;
+mod backup;
+mod check;
+mod copy;
+mod passphrase;
+mod place;
+mod progress;
+mod restore;
 
 use super::Context;
-use super::server::runtime;
-use crate::failure::{Exit, Failure, Kind, chain};
-use crate::format::{count, counted};
-use crate::out::Out;
-
-pub const EXAMPLES: &str = "\
-Examples:
-  From one server to several: stop the server, then
-    muster store copy sqlite:/var/lib/muster/muster.db postgres://muster@db/muster
-    muster server --data /var/lib/muster --store postgres://muster@db/muster --bus nats://n1:4222
-  And back: stop all servers, then
-    muster store copy postgres://muster@db/muster sqlite:/var/lib/muster/muster.db
-
-Stop every server first: what is written to FROM meanwhile is not copied. A server that runs on a
-SQLite file is noticed; one that runs on PostgreSQL is not. TO must be empty, and stays so if the copy
-fails. Leave the password out of the address: PGPASSWORD and ~/.pgpass are read.";
+use crate::failure::{Exit, Failure};
 
 #[derive(Debug, clap::Subcommand)]
 pub enum Action {
     /// Copy everything into an empty store, and check that it arrived
-    #[command(after_help = EXAMPLES)]
-    Copy(CopyArgs),
+    #[command(after_help = copy::EXAMPLES)]
+    Copy(copy::Args),
+    /// Write everything into one encrypted file, while the server runs
+    #[command(after_help = backup::EXAMPLES)]
+    Backup(backup::Args),
+    /// Make a data directory from a backup
+    #[command(after_help = restore::EXAMPLES)]
+    Restore(restore::Args),
+    /// Make a store safe to serve that other tools restored
+    #[command(after_help = after_restore::EXAMPLES)]
+    AfterRestore(after_restore::Args),
+    /// Check that a backup is complete and undamaged
+    #[command(after_help = check::EXAMPLES)]
+    Check(check::Args),
 }
 
-#[derive(Debug, clap::Args)]
-pub struct CopyArgs {
-    /// sqlite:/path/to/file.db or postgres://USER@HOST/DATABASE
-    #[arg(value_name = "FROM")]
-    from: String,
-    /// The same, of a store that has nothing in it
-    #[arg(value_name = "TO")]
-    to: String,
-}
+pub const EXAMPLES: &str = "\
+Examples:
+  muster store backup /var/backups/muster.backup --passphrase-file /etc/muster/backup-passphrase
+  muster store check /var/backups/muster.backup --passphrase-file /etc/muster/backup-passphrase
+  muster store restore /var/backups/muster.backup --passphrase-file /etc/muster/backup-passphrase
+  muster store copy sqlite:/var/lib/muster/muster.db postgres://muster@db/muster";
 
 pub fn run(context: &Context, action: &Action) -> Result<Exit, Failure> {
     match action {
-        Action::Copy(args) => copy(&context.out, args),
-    }
-}
-
-fn copy(out: &Out, args: &CopyArgs) -> Result<Exit, Failure> {
-    let CopyArgs { from, to } = args;
-    // Hold the locks to the end, so that no server starts on either file meanwhile.
-    let files: BTreeMap<_, _> = [from, to]
-        .into_iter()
-        .filter_map(|url| lock_file(url))
-        .collect();
-    let locks: Result<Vec<_>, Failure> = files
-        .iter()
-        .map(|(lock, file)| acquire(lock, file))
-        .collect();
-    let _locks = locks?;
-    let mut progress = Progress::new(out);
-    let copied = runtime()?.block_on(store::copy(from, to, &mut |now| progress.show(now)));
-    progress.clear();
-    let tables = copied.map_err(|error| failure(&error))?;
-    let n_rows: u64 = tables.iter().map(|table| table.n_rows).sum();
-    let text = format!(
-        "copied {} of {}; both sides are the same",
-        counted(n_rows, "row"),
-        counted(tables.len(), "table"),
-    );
-    out.result(&document(&tables, n_rows), text)?;
-    Ok(Exit::Ok)
-}
-
-fn document(tables: &[CopiedTable], n_rows: u64) -> serde_json::Value {
-    let tables = tables.iter().map(|table| {
-        json!({
-            "table": table.table,
-            "rows": table.n_rows,
-            "sha256": table.sha256,
-        })
-    });
-    json!({"rows": n_rows, "tables": Vec::from_iter(tables)})
-}
-
-/// The lock that a server holds while it runs on a SQLite file, and the file. Files of one directory share a lock.
-fn lock_file(url: &str) -> Option<(PathBuf, PathBuf)> {
-    let path = url.strip_prefix("sqlite:")?;
-    let file = Path::new(path.strip_prefix("//").unwrap_or(path));
-    Some((file.with_file_name("server.lock"), file.to_owned()))
-}
-
-/// None where no server has ever run.
-fn acquire(lock: &Path, file: &Path) -> Result<Option<File>, Failure> {
-    let lock_file = match File::open(lock) {
-        Ok(lock_file) => lock_file,
-        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(e) => {
-            let what = format!("cannot open {}: {e}", lock.display());
-            return Err(Failure::new(Kind::Failed, what));
-        }
-    };
-    match flock(&lock_file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(Some(lock_file)),
-        Err(_) => {
-            let what = format!("a server runs on {}", file.display());
-            Err(Failure::new(Kind::Failed, what).advise("stop it first"))
-        }
-    }
-}
-
-fn failure(error: &CopyError) -> Failure {
-    let kind = match error {
-        CopyError::NoSource { .. } => Kind::NotFound,
-        CopyError::NotEmpty { .. } | CopyError::OtherSchema { .. } => Kind::Usage,
-        CopyError::Source(_) | CopyError::Target(_) | CopyError::Differs { .. } => Kind::Failed,
-    };
-    let failure = Failure::new(kind, chain(error));
-    match error {
-        CopyError::NotEmpty { .. } => failure.advise("name a new file or a new database"),
-        CopyError::OtherSchema { .. } => failure
-            .advise("start this version of muster server once on both, or begin with a new target"),
-        CopyError::Differs { .. } => failure.advise(
-            "the target was left empty: was the source written to? stop every server and try again",
-        ),
-        CopyError::NoSource { .. } | CopyError::Source(_) | CopyError::Target(_) => failure,
-    }
-}
-
-/// How often progress is redrawn, and how often it is written where a line cannot be redrawn.
-const REDRAW_EVERY: Duration = Duration::from_millis(100);
-const REMARK_EVERY: Duration = Duration::from_secs(5);
-
-struct Progress<'a> {
-    out: &'a Out,
-    shown: Option<Instant>,
-    is_drawn: bool,
-}
-
-impl<'a> Progress<'a> {
-    fn new(out: &'a Out) -> Self {
-        Self {
-            out,
-            shown: None,
-            is_drawn: false,
-        }
-    }
-
-    fn show(&mut self, now: CopyProgress<'_>) {
-        let pause = if self.out.is_live() {
-            REDRAW_EVERY
-        } else {
-            REMARK_EVERY
-        };
-        if self.shown.is_some_and(|shown| shown.elapsed() < pause) {
-            return;
-        }
-        self.shown = Some(Instant::now());
-        let verb = match now.step {
-            CopyStep::Copying => "copying",
-            CopyStep::Checking => "checking",
-        };
-        let line = format!("{verb} {}: {} so far", now.table, count(now.n_rows));
-        match self.out.is_live() {
-            true => {
-                self.out.redraw(&line);
-                self.is_drawn = true;
-            }
-            false => self.out.note(line),
-        }
-    }
-
-    fn clear(&mut self) {
-        if std::mem::take(&mut self.is_drawn) {
-            self.out.redraw("");
-        }
+        Action::Copy(args) => copy::run(&context.out, args),
+        Action::Backup(args) => backup::run(context, args),
+        Action::Restore(args) => restore::run(context, args),
+        Action::AfterRestore(args) => after_restore::run(context, args),
+        Action::Check(args) => check::run(context, args),
     }
 }

@@ -5,6 +5,7 @@
 
 mod account;
 mod agents;
+mod backup;
 mod command;
 mod config;
 mod confirm;

@@ -10,7 +10,7 @@ use crate::sql::{Connection, Statement};
 /// Not copied: state of one database or of running replicas.
 const NOT_COPIED: [&str; 4] = ["schema_version", "leases", "mailbox", "mail"];
 /// The tables whose ids the database generates and never reuses.
-pub(super) const NUMBERED: [&str; 3] = ["events", "audit", "timeline"];
+pub(crate) const NUMBERED: [&str; 3] = ["events", "audit", "timeline"];
 /// It always has one row; in a new store that row says that nothing was ever committed.
 const COUNTER: &str = "revision";
 
@@ -141,7 +141,7 @@ pub(super) async fn is_empty(table: &CopyTable, conn: &mut Connection) -> Result
 }
 
 /// The largest id that the database ever generated for a table.
-pub(super) async fn last_number(
+pub(crate) async fn last_number(
     database: &Database,
     conn: &mut Connection,
     table: &str,
@@ -156,7 +156,7 @@ pub(super) async fn last_number(
     Ok(last.unwrap_or(0))
 }
 
-pub(super) async fn set_last_number(
+pub(crate) async fn set_last_number(
     database: &Database,
     conn: &mut Connection,
     table: &str,

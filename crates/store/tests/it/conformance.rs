@@ -10,6 +10,7 @@ pub mod lease;
 pub mod load;
 pub mod mail;
 pub mod purge;
+pub mod restored;
 pub mod setting;
 pub mod task;
 pub mod timeline;
@@ -66,6 +67,8 @@ macro_rules! conformance_tests {
             purge::later_log_entries_stay,
             purge::a_purge_never_goes_beyond_the_head_nor_back,
             purge::expired_logins_are_purged_and_events_stay,
+            restored::numbers_continue_far_above_those_that_were_used,
+            restored::what_was_under_way_is_ended_or_paused,
             timeline::the_timeline_is_read_newest_first_in_pages,
             timeline::the_timeline_is_filtered_by_everything_at_once,
             timeline::the_old_timeline_is_purged,

@@ -22,6 +22,7 @@ mod operations;
 mod readme;
 mod sim;
 mod relays;
+mod restore;
 mod simulated_fleet;
 mod soak;
 mod states;

@@ -1,4 +1,4 @@
-//! Runs the commands of the README, docs/start.md, docs/tutorial.md and docs/guides/api.md: those in blocks that are marked
+//! Runs the commands of the README, docs/start.md, docs/tutorial.md, docs/operations/backup.md and docs/guides/api.md: those in blocks that are marked
 //! `sh run`, and the program that is marked `python run`.
 
 use std::io::{BufRead, BufReader};
@@ -173,6 +173,21 @@ fn the_readme_works_as_written() {
 #[test]
 fn the_start_works_as_written() {
     works_as_written("docs/start.md", 12);
+}
+
+#[test]
+fn the_backup_works_as_written() {
+    let folder = tempfile::TempDir::with_prefix("muster-backup-").unwrap();
+    let lines = lines("docs/operations/backup.md");
+    assert!(lines.len() >= 6, "{lines:?}");
+    let script = format!("set -eu\nPASSPHRASE='of the test'\n{}\n", lines.join("\n"));
+    let installation = Installation::start();
+    let (is_ok, output, _group) = installation.script(folder.path(), &script);
+    assert!(is_ok, "{script}\n--- output\n{output}");
+    assert!(
+        folder.path().join("restored/muster.db").exists(),
+        "{output}"
+    );
 }
 
 /// The first of six ports in a row that are free on loopback. Below those that the kernel gives to connections and to tests
