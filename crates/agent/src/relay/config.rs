@@ -48,7 +48,7 @@ Examples:
   In a network that cannot reach the servers, on a machine that can:
     muster relay --listen '[::]:7101' --server r1:7101,r2:7101
   The servers accept it when they know its address:
-    muster server --relays 10.8.0.5 …
+    muster server --relays 10.8.0.5,10.8.0.6
   Agents there connect to it as if it were a server; with two relays they fail over:
     muster-agent --server 10.8.0.5:7101,10.8.0.6:7101 --ip 10.8.0.7
   The API as well, to install agents:
