@@ -32,7 +32,7 @@ enum Verb {
     Upgrade(UpgradeArgs),
     /// Forward the connections of agents that cannot reach the servers
     #[command(after_help = relay::EXAMPLES)]
-    Relay(RelayArgs),
+    Relay(Box<RelayArgs>),
 }
 
 fn main() -> ExitCode {

@@ -20,13 +20,17 @@ const MAX_THREADS: usize = 4;
 pub struct RelayAddresses {
     pub agents: SocketAddr,
     pub http: Option<SocketAddr>,
+    pub metrics: Option<SocketAddr>,
 }
 
 impl std::fmt::Display for RelayAddresses {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "relay for agents on {}", self.agents)?;
-        match self.http {
-            Some(http) => write!(f, ", for the API on {http}"),
+        if let Some(http) = self.http {
+            write!(f, ", for the API on {http}")?;
+        }
+        match self.metrics {
+            Some(metrics) => write!(f, ", metrics on {metrics}"),
             None => Ok(()),
         }
     }
@@ -62,6 +66,7 @@ pub fn run(
         let addresses = RelayAddresses {
             agents: relay.agents(),
             http: relay.http(),
+            metrics: relay.metrics(),
         };
         let servers = settings.servers.join(",");
         tracing::info!(agents = %addresses.agents, servers, "relay is up");

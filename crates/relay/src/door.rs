@@ -53,7 +53,7 @@ pub(crate) struct Door {
 #[derive(Debug)]
 struct Shared {
     kind: DoorKind,
-    servers: Servers,
+    servers: Arc<Servers>,
     slots: Arc<ConnectionSlots>,
     idle_timeout: Duration,
     counters: Arc<Counters>,
@@ -67,18 +67,12 @@ impl Door {
     pub(crate) fn bind(
         kind: DoorKind,
         address: SocketAddr,
-        servers: Servers,
+        servers: Arc<Servers>,
         limits: (Arc<ConnectionSlots>, Duration),
         counters: Arc<Counters>,
     ) -> io::Result<Self> {
         let (slots, idle_timeout) = limits;
-        let socket = match address {
-            SocketAddr::V4(_) => TcpSocket::new_v4()?,
-            SocketAddr::V6(_) => TcpSocket::new_v6()?,
-        };
-        socket.set_reuseaddr(true)?;
-        socket.bind(address)?;
-        let listener = socket.listen(BACKLOG)?;
+        let listener = listen(address)?;
         let address = listener.local_addr()?;
         let shared = Shared {
             kind,
@@ -95,6 +89,10 @@ impl Door {
             address,
             shared: Arc::new(shared),
         })
+    }
+
+    pub(crate) fn servers(&self) -> Arc<Servers> {
+        self.shared.servers.clone()
     }
 
     pub(crate) fn address(&self) -> SocketAddr {
@@ -175,6 +173,16 @@ impl Shared {
         }
         forward(&client, &server, self.idle_timeout, &self.counters).await
     }
+}
+
+pub(crate) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4()?,
+        SocketAddr::V6(_) => TcpSocket::new_v6()?,
+    };
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
 /// The PROXY protocol header that names the agent's address and the one that it connected to.

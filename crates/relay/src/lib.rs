@@ -4,13 +4,14 @@
 //! header with the agent's address → bytes in both directions ([`forward`]) until either side ends, or both are silent.
 //!
 //! TLS passes through untouched: a relay has no key, and can neither read nor speak for an agent. It knows nothing of frames,
-//! HTTP and the store.
+//! HTTP and the store; its page of metrics ([`metrics`]) is the only thing that it says itself.
 
 mod connection_slots;
 mod counters;
 mod door;
 mod forward;
 mod limited_log;
+mod metrics;
 mod open_files;
 mod servers;
 
@@ -25,6 +26,7 @@ use connection_slots::ConnectionSlots;
 use counters::Counters;
 pub use counters::Totals;
 use door::{Door, DoorKind};
+use metrics::MetricsPage;
 use servers::Servers;
 
 /// How often the counters are logged.
@@ -41,6 +43,8 @@ pub struct Settings {
     pub servers: Vec<String>,
     /// A second address, whose connections go to the API of the servers.
     pub http: Option<HttpDoor>,
+    /// Where the page of metrics is.
+    pub metrics: Option<SocketAddr>,
     /// Connections at the same time, of both addresses together.
     pub max_connections: usize,
     /// The same of one source address.
@@ -73,6 +77,7 @@ pub enum RelayError {
 pub struct Relay {
     agents: Door,
     http: Option<Door>,
+    metrics: Option<MetricsPage>,
     counters: Arc<Counters>,
 }
 
@@ -83,7 +88,7 @@ impl Relay {
         let slots = ConnectionSlots::new(max, settings.max_per_address);
         let counters = Arc::new(Counters::default());
         let door = |kind: DoorKind, listen, servers: &[String], idle_timeout| {
-            let servers = Servers::new(servers, settings.connect_timeout);
+            let servers = Arc::new(Servers::new(servers, settings.connect_timeout));
             let limits = (slots.clone(), idle_timeout);
             Door::bind(kind, listen, servers, limits, counters.clone()).map_err(|source| {
                 RelayError::Listen {
@@ -108,9 +113,29 @@ impl Relay {
             )?),
             None => None,
         };
+        let metrics = match settings.metrics {
+            Some(address) => {
+                let listener = door::listen(address);
+                let bound = listener.and_then(|it| Ok((it.local_addr()?, it)));
+                let (address, listener) = bound.map_err(|source| RelayError::Listen {
+                    what: "metrics",
+                    address,
+                    source,
+                })?;
+                let doors = [Some(&agents), http.as_ref()];
+                Some(MetricsPage {
+                    listener,
+                    address,
+                    counters: counters.clone(),
+                    servers: doors.into_iter().flatten().map(Door::servers).collect(),
+                })
+            }
+            None => None,
+        };
         Ok(Self {
             agents,
             http,
+            metrics,
             counters,
         })
     }
@@ -125,12 +150,23 @@ impl Relay {
         self.http.as_ref().map(Door::address)
     }
 
+    /// Where the page of metrics is, with the port.
+    pub fn metrics(&self) -> Option<SocketAddr> {
+        self.metrics.as_ref().map(|page| page.address)
+    }
+
     /// Forwards until `stop` resolves, then closes all connections.
     pub async fn run(self, stop: impl Future<Output = ()>) -> Totals {
         let counters = self.counters;
         let http = async {
             match self.http {
                 Some(door) => door.run().await,
+                None => std::future::pending().await,
+            }
+        };
+        let metrics = async {
+            match self.metrics {
+                Some(page) => page.run().await,
                 None => std::future::pending().await,
             }
         };
@@ -145,6 +181,7 @@ impl Relay {
             () = stop => {}
             () = self.agents.run() => {}
             () = http => {}
+            () = metrics => {}
             () = logging => {}
         }
         let totals = counters.totals();

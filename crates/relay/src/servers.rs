@@ -2,13 +2,14 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use locks::Mutex;
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::{Instant, timeout};
 
+use crate::counters::add;
 use crate::limited_log::LimitedLog;
 
 /// How long a server that could not be reached is tried only after all others.
@@ -29,6 +30,8 @@ struct Server {
     name: String,
     skipped_until: Mutex<Option<Instant>>,
     resolved: Mutex<Option<Resolved>>,
+    n_ok: AtomicU64,
+    n_failed: AtomicU64,
     failures: LimitedLog,
 }
 
@@ -44,6 +47,8 @@ impl Servers {
             name: name.clone(),
             skipped_until: Mutex::default(),
             resolved: Mutex::default(),
+            n_ok: AtomicU64::new(0),
+            n_failed: AtomicU64::new(0),
             failures: LimitedLog::default(),
         };
         Self {
@@ -64,16 +69,25 @@ impl Servers {
             match connected {
                 Ok(stream) => {
                     *server.skipped_until.lock() = None;
+                    add(&server.n_ok, 1);
                     return Some(stream);
                 }
                 Err(error) => {
                     *server.skipped_until.lock() = Some(Instant::now() + SKIP);
+                    add(&server.n_failed, 1);
                     let why = format_args!("{}: {error}", server.name);
                     server.failures.warn("a server cannot be reached", why);
                 }
             }
         }
         None
+    }
+
+    /// How often each server was reached, and was not.
+    pub(crate) fn tries(&self) -> impl Iterator<Item = (&str, u64, u64)> {
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let servers = self.servers.iter();
+        servers.map(move |one| (one.name.as_str(), read(&one.n_ok), read(&one.n_failed)))
     }
 
     /// All servers: first those that are not skipped, from the next in rotation on; then the skipped ones.

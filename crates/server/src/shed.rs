@@ -82,8 +82,12 @@ impl ShedCounters {
         let counter = &self.0[reason as usize];
         let n = counter.n.fetch_add(1, Ordering::Relaxed) + 1;
         if let Some(since) = counter.due(n, Instant::now()) {
+            let message = match reason {
+                ShedReason::AgentProxyHeader => "turned away",
+                _ => "turned away for want of room",
+            };
             let reason = reason.as_str();
-            tracing::warn!(reason, since, total = n, %why, "turned away");
+            tracing::warn!(reason, since, total = n, %why, "{message}");
         }
     }
 

@@ -23,17 +23,19 @@ const LISTEN: Key = Key::new("listen", "MUSTER_RELAY_LISTEN");
 const SERVER: Key = Key::new("server", "MUSTER_SERVER");
 const HTTP_LISTEN: Key = Key::new("http_listen", "MUSTER_RELAY_HTTP_LISTEN");
 const HTTP_SERVER: Key = Key::new("http_server", "MUSTER_RELAY_HTTP_SERVER");
+const METRICS_LISTEN: Key = Key::new("metrics_listen", "MUSTER_RELAY_METRICS_LISTEN");
 const MAX_CONNECTIONS: Key = Key::new("max_connections", "MUSTER_RELAY_MAX_CONNECTIONS");
 const MAX_PER_ADDRESS: Key = Key::new("max_per_address", "MUSTER_RELAY_MAX_PER_ADDRESS");
 const CONNECT_TIMEOUT: Key = Key::new("connect_timeout", "MUSTER_RELAY_CONNECT_TIMEOUT");
 const IDLE_TIMEOUT: Key = Key::new("idle_timeout", "MUSTER_RELAY_IDLE_TIMEOUT");
 const LOG: Key = Key::new("log", "MUSTER_LOG");
 const LOG_FORMAT: Key = Key::new("log_format", "MUSTER_LOG_FORMAT");
-const KEYS: [Key; 10] = [
+const KEYS: [Key; 11] = [
     LISTEN,
     SERVER,
     HTTP_LISTEN,
     HTTP_SERVER,
+    METRICS_LISTEN,
     MAX_CONNECTIONS,
     MAX_PER_ADDRESS,
     CONNECT_TIMEOUT,
@@ -60,7 +62,8 @@ The same relay is in both programs: muster relay and muster-agent relay. It forw
 so it needs no certificate, and can neither read nor speak for an agent.
 A flag counts before its environment variable, the variable before the file, the file before the
 default. Keys of the file, at its top or in a table [relay]: listen, server, http_listen,
-http_server, max_connections, max_per_address, connect_timeout, idle_timeout, log, log_format.";
+http_server, metrics_listen, max_connections, max_per_address, connect_timeout, idle_timeout, log,
+log_format.";
 
 /// The flags, as `muster-agent relay` and `muster relay` share them.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -77,6 +80,9 @@ pub struct RelayArgs {
     /// Where the API of the servers listens, separated by commas [env: MUSTER_RELAY_HTTP_SERVER]
     #[arg(long, value_name = "HOST:PORT", value_delimiter = ',')]
     pub http_server: Vec<String>,
+    /// Where metrics for Prometheus are served, at /metrics; port 0: any [env: MUSTER_RELAY_METRICS_LISTEN]
+    #[arg(long, value_name = "ADDR")]
+    pub metrics_listen: Option<String>,
     /// Connections at the same time; each needs two open files [env: MUSTER_RELAY_MAX_CONNECTIONS] [default: 20000]
     #[arg(long, value_name = "N")]
     pub max_connections: Option<String>,
@@ -151,6 +157,7 @@ impl RelayConfig {
             listen,
             servers: servers(SERVER, &args.server)?.ok_or_else(|| ConfigError::missing(SERVER))?,
             http,
+            metrics: address(METRICS_LISTEN, &args.metrics_listen)?,
             max_connections: number(MAX_CONNECTIONS, &args.max_connections, (1, 1_000_000))?
                 .unwrap_or(DEFAULT_CONNECTIONS),
             max_per_address: number(MAX_PER_ADDRESS, &args.max_per_address, (1, 1_000_000))?
@@ -187,6 +194,9 @@ impl RelayConfig {
         if let Some(http) = &settings.http {
             put(HTTP_LISTEN, http.listen.to_string().into());
             put(HTTP_SERVER, list(&http.servers));
+        }
+        if let Some(metrics) = settings.metrics {
+            put(METRICS_LISTEN, metrics.to_string().into());
         }
         put(MAX_CONNECTIONS, number(settings.max_connections));
         put(MAX_PER_ADDRESS, number(settings.max_per_address));

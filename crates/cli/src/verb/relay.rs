@@ -22,7 +22,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     let announce = |addresses: RelayAddresses| {
         let announced = match out.is_document() {
             true => {
-                out.stream_document(&json!({"agents": addresses.agents, "http": addresses.http}))
+                out.stream_document(&json!({"agents": addresses.agents, "http": addresses.http, "metrics": addresses.metrics}))
             }
             false => out.success(addresses),
         };

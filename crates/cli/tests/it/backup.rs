@@ -175,13 +175,17 @@ fn a_store_is_replaced_only_by_force_and_kept_aside() {
     assert_eq!(installation.state(), before);
     drop(lock);
 
+    // A log without its database is moved out of the way, too.
+    let wal = installation.data().join("muster.db-wal");
+    std::fs::write(&wal, "left by a crash").unwrap();
     let ran = installation.run("restore", &["--force"]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!((ran.code, wal.exists()), (0, false), "{ran:?}");
     let replaced = PathBuf::from(ran.json()["replaced"].as_str().unwrap().to_owned());
     assert_eq!(
         content(&installation.url()).1.as_deref(),
         Some(&b"the key"[..])
     );
+    std::fs::remove_file(replaced.join("muster.db-wal")).unwrap();
     let old = format!("sqlite:{}", replaced.join("muster.db").display());
     assert_eq!(content(&old).0, Revision(2), "the replaced store is whole");
 }

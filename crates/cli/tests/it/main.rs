@@ -32,6 +32,7 @@ mod precedence;
 mod real_server;
 mod reference;
 mod register;
+mod relay;
 mod store;
 mod summary;
 mod templates;

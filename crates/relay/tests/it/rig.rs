@@ -17,6 +17,7 @@ pub(crate) const HEADER: usize = 28;
 pub(crate) struct TestRelay {
     pub(crate) agents: SocketAddr,
     pub(crate) http: Option<SocketAddr>,
+    pub(crate) metrics: Option<SocketAddr>,
     stop: oneshot::Sender<()>,
     running: JoinHandle<Totals>,
 }
@@ -30,6 +31,7 @@ pub(crate) fn settings(servers: &[SocketAddr]) -> Settings {
         listen: any(),
         servers: servers.iter().map(ToString::to_string).collect(),
         http: None,
+        metrics: None,
         max_connections: 100,
         max_per_address: 100,
         connect_timeout: Duration::from_secs(5),
@@ -48,13 +50,14 @@ impl TestRelay {
     pub(crate) fn start(settings: &Settings) -> Self {
         let relay = Relay::bind(settings).unwrap();
         let (stop, stopped) = oneshot::channel();
-        let (agents, http) = (relay.agents(), relay.http());
+        let (agents, http, metrics) = (relay.agents(), relay.http(), relay.metrics());
         let running = tokio::spawn(relay.run(async {
             stopped.await.ok();
         }));
         Self {
             agents,
             http,
+            metrics,
             stop,
             running,
         }

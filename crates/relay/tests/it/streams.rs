@@ -120,3 +120,50 @@ async fn a_slow_reader_stops_the_writer_and_loses_nothing() {
     let got = tokio::time::timeout(PATIENCE * 2, both).await.unwrap();
     assert_eq!(got, TOTAL);
 }
+
+/// The answer to a request, up to the end of the connection.
+async fn get(address: std::net::SocketAddr, path: &str) -> String {
+    let mut client = TcpStream::connect(address).await.unwrap();
+    let request = format!("GET {path} HTTP/1.1\r\nHost: relay\r\n\r\n");
+    client.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    client.read_to_string(&mut answer).await.unwrap();
+    answer
+}
+
+#[tokio::test]
+async fn metrics_count_connections_bytes_and_servers() {
+    let (server, gone) = (listener().await, listener().await);
+    let (address, gone_address) = (server.local_addr().unwrap(), gone.local_addr().unwrap());
+    drop(gone);
+    let relay = TestRelay::start(&relay::Settings {
+        metrics: Some("127.0.0.1:0".parse().unwrap()),
+        ..settings(&[gone_address, address])
+    });
+    let mut agent = relay.connect().await;
+    let mut there = accept(&server).await;
+    agent.write_all(b"hello").await.unwrap();
+    there.read_exact(&mut [0; 5]).await.unwrap();
+    let expected = [
+        "HTTP/1.1 200 OK".to_owned(),
+        "muster_relay_open_connections 1".to_owned(),
+        "muster_relay_connections_total{result=\"forwarded\"} 1".to_owned(),
+        "muster_relay_bytes_total{direction=\"up\"} 5".to_owned(),
+        format!("muster_relay_connects_total{{server=\"{address}\",result=\"ok\"}} 1"),
+        format!("muster_relay_connects_total{{server=\"{gone_address}\",result=\"failed\"}} 1"),
+    ];
+    // Bytes are counted just after they were sent.
+    let mut answer = String::new();
+    let polling = async {
+        while !expected
+            .iter()
+            .all(|it| answer.lines().any(|line| line == it))
+        {
+            answer = get(relay.metrics.unwrap(), "/metrics").await;
+        }
+    };
+    let polled = tokio::time::timeout(PATIENCE, polling).await;
+    assert!(polled.is_ok(), "{expected:#?} in {answer}");
+    let answer = get(relay.metrics.unwrap(), "/").await;
+    assert!(answer.starts_with("HTTP/1.1 404 "), "{answer}");
+}

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use rustix::process::Pid;
 use serde_json::{Value, json};
@@ -40,6 +41,28 @@ fn host(cluster: &Cluster) -> Value {
     cluster.api.native("GET", &path, None).1
 }
 
+/// A backup while registrations go on; it has those that were answered before it began.
+fn backup_beside_writes(cluster: &Cluster, file: &Path) -> Value {
+    let (stop, n_done) = (AtomicBool::new(false), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::SeqCst) {
+                let n = n_done.load(Ordering::SeqCst);
+                let body = json!({"hosts": [IP], "spec": {"identity": {"proc_name": "x", "setup_path": "/tmp",
+                    "pid_path": "/tmp/x.pid", "user": "root"}, "control": {"start_cmd": "true"}, "monitor_policy": {"auto_type": 2}}});
+                let path = format!("/api/v1/processes/busy/n{n}");
+                let (status, said) = cluster.api.native("POST", &path, Some(body));
+                assert_eq!(status, 200, "{said}");
+                n_done.fetch_add(1, Ordering::SeqCst);
+            }
+        });
+        wait::until("some registrations", || n_done.load(Ordering::SeqCst) > 5);
+        let made = store(cluster, &["backup"], file);
+        stop.store(true, Ordering::SeqCst);
+        made
+    })
+}
+
 #[test]
 fn a_lost_data_directory_comes_back_and_agents_need_not_join_again() {
     let mut cluster = Cluster::start();
@@ -47,7 +70,7 @@ fn a_lost_data_directory_comes_back_and_agents_need_not_join_again() {
     let (daemon, pid) = started(&cluster, "kept");
     let enrolled = host(&cluster)["enrolled_at"].clone();
     let file = cluster.path().join("muster.backup");
-    let made = store(&cluster, &["backup"], &file);
+    let made = backup_beside_writes(&cluster, &file);
     assert_eq!(made["sha256"], store(&cluster, &["check"], &file)["sha256"]);
 
     cluster.kill_server();
@@ -66,6 +89,9 @@ fn a_lost_data_directory_comes_back_and_agents_need_not_join_again() {
     assert_eq!(row["pid"], pid.as_raw_nonzero().get(), "{row}");
     assert_eq!(daemon.operate(&cluster.api, 7).0, 0);
     assert_eq!(daemon.executions(), 2);
+    let path = "/api/v1/processes?namespace=busy&limit=1";
+    let (_, page) = cluster.api.native("GET", path, None);
+    assert!(page["count"].as_u64() > Some(5), "{page}");
 }
 
 /// Forgets it, which stops nothing.

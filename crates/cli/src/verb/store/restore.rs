@@ -80,7 +80,7 @@ pub(super) fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     progress.clear();
     unpacked.map_err(|error| failure(&args.file, &error))?;
     let restored = under_way.make_servable(&args.file, &header)?;
-    let replaced = under_way.move_in(is_there)?;
+    let replaced = under_way.move_in()?;
     let document = json!({
         "data": data,
         "revision": restored.revision.0,
@@ -198,7 +198,10 @@ impl UnderWay {
     }
 
     /// Replaces the files in the data directory; returns the folder with what was there.
-    fn move_in(&self, is_there: bool) -> Result<Option<PathBuf>, Failure> {
+    fn move_in(&self) -> Result<Option<PathBuf>, Failure> {
+        // Without its database, a log of SQLite may still be there, and must not be read into the new one.
+        let mut database = [DATABASE].into_iter().chain(WITH_DATABASE);
+        let is_there = database.any(|name| self.data.join(name).exists());
         let aside = is_there.then(|| self.data.join(format!("{REPLACED}-{}", now().0)));
         let mut moved = Vec::new();
         let done = self.replace(aside.as_deref(), &mut moved);
