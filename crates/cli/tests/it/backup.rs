@@ -295,7 +295,7 @@ fn a_full_disk_leaves_the_backup_before() {
         return;
     }
     let file = disk.join("muster.backup");
-    std::fs::write(&file, "the one before").unwrap();
+    std::fs::write(&file, "muster-backup 1\nthe one before").unwrap();
     let data = installation.data();
     let words = [
         "store",
@@ -312,8 +312,8 @@ fn a_full_disk_leaves_the_backup_before() {
     let unmounted = std::process::Command::new("umount").arg(&disk).status();
     assert!(unmounted.unwrap().success());
     assert_eq!((ran.code, n_files), (1, 1), "{ran:?}");
-    assert!(ran.stderr.contains("is the disk full?"), "{ran:?}");
-    assert_eq!(kept, "the one before");
+    assert!(ran.stderr.contains("is there room?"), "{ran:?}");
+    assert!(kept.ends_with("the one before"));
 }
 
 #[test]
@@ -342,6 +342,24 @@ fn postgres_is_backed_up_with_its_own_tools_and_prepared_after_a_restore() {
     let ran = muster(&[&words[..], &["--yes"]].concat()).run();
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(content(&url).0.0 > 1 << 32);
+}
+
+#[test]
+fn only_a_backup_is_replaced_by_a_backup() {
+    let installation = Installation::new();
+    std::fs::write(installation.file(), "my only copy").unwrap();
+    let ran = installation.run("backup", &[]);
+    assert_eq!(
+        (ran.code, ran.stderr.contains("is no backup")),
+        (2, true),
+        "{ran:?}"
+    );
+    let kept = std::fs::read_to_string(installation.file()).unwrap();
+    assert_eq!(kept, "my only copy");
+    std::fs::remove_file(installation.file()).unwrap();
+    for _ in 0..2 {
+        assert_eq!(installation.run("backup", &[]).code, 0);
+    }
 }
 
 #[test]

@@ -78,6 +78,8 @@ fn operations_and_logs_pass_through_a_relay_which_every_dialect_shows() {
         (&page["count"], &page["hosts"][0]["host"]),
         (&json!(1), &json!(format!("0:{IP}")))
     );
+    let (status, refused) = cluster.api.native("GET", "/api/v1/hosts?relay=here", None);
+    assert_eq!(status, 400, "{refused}");
     assert!(output(&cluster, &["hosts"]).contains("RELAY"));
     let shown = output(&cluster, &["hosts", IP]);
     assert!(

@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ::backup::{BackupError, FileEntry, Header, KeyDerivation, Writer, Written};
+use ::backup::{BackupError, FileEntry, Header, KeyDerivation, Reader, Writer, Written};
 use serde_json::json;
 use store::{SnapshotInfo, Store};
 
@@ -39,7 +39,7 @@ const PIECE: usize = 256 * 1024;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The file to write; replaced when the new one is complete
+    /// The file to write; a backup that is there is replaced when the new one is complete
     #[arg(value_name = "FILE")]
     file: PathBuf,
     #[command(flatten)]
@@ -68,6 +68,13 @@ pub(super) fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
         return Err(Failure::new(Kind::NotFound, what)
             .advise("name the data directory of the server: --data DIR"));
     }
+    if let Err(BackupError::NotABackup) = Reader::open(&args.file) {
+        let what = format!(
+            "{} is there, and is no backup of muster",
+            args.file.display()
+        );
+        return Err(Failure::usage(what).advise("name another file: only a backup is replaced"));
+    }
     let passphrase = args.passphrase.get(context, Purpose::Write)?;
     let mut progress = Progress::new(&context.out);
     let copy = PlainCopy::make(&database, &mut progress);
@@ -77,7 +84,8 @@ pub(super) fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     progress.clear();
     let (header, written) = written.map_err(|error| {
         let what = format!("{}: {}", args.file.display(), chain(&error));
-        Failure::new(Kind::Failed, what).advise("nothing was changed; is the disk full?")
+        Failure::new(Kind::Failed, what)
+            .advise("nothing was changed; does the folder exist, and is there room?")
     })?;
     let text = format!(
         "wrote {}: {} up to revision {}\nsha256 {}",
