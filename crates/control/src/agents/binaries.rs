@@ -238,7 +238,7 @@ mod tests {
         fs::write(dir.path().join("README"), "text").unwrap();
         let first = binaries.list();
         assert_eq!((first.len(), first[0].size), (1, 3));
-        assert_eq!(&*binaries.load(&first[0]).unwrap().as_ref(), b"one");
+        assert_eq!(binaries.load(&first[0]).unwrap().as_ref(), "one");
         fs::write(&path, "another").unwrap();
         let second = binaries.list();
         assert_ne!(second[0].sha256, first[0].sha256);
