@@ -1,8 +1,10 @@
-//! Answers to the server's live questions: held processes, process output, configuration files.
+//! Answers to the server's live questions: held processes, process output, configuration files, checks of the host.
 //!
 //! Belongs to one connection and ends with it. Output has the lowest priority: one chunk at a time, round robin over the
 //! questions, and never more than a window ahead of its reader.
 
+mod blocking;
+mod check;
 mod config_file;
 mod output;
 mod upgrade;
@@ -21,7 +23,8 @@ use tokio::time::Instant;
 use wire::ask::{MAX_CHUNK, MAX_OPEN, Question, WINDOW};
 use wire::{Ask, Output};
 
-use config_file::FileTask;
+use blocking::BlockingTask;
+pub(crate) use check::HostChecker;
 pub(crate) use config_file::HostFiles;
 use output::ProcessOutput;
 pub(crate) use upgrade::UpgradeFolder;
@@ -31,6 +34,7 @@ pub(crate) use upgrade::UpgradeFolder;
 pub(crate) struct Answers {
     files: HostFiles,
     upgrades: UpgradeFolder,
+    checker: HostChecker,
     open: VecDeque<Answer>,
 }
 
@@ -52,8 +56,8 @@ enum AnswerSource {
     /// The whole answer, and how much of it was sent.
     Bytes(Vec<u8>, usize),
     Output(ProcessOutput),
-    /// A file is being written or read.
-    File(FileTask),
+    /// A file is being written or read, or the host is being checked.
+    Task(BlockingTask),
     Refused(String),
 }
 
@@ -66,10 +70,11 @@ enum NextChunk {
 }
 
 impl Answers {
-    pub(crate) fn new(files: HostFiles, upgrades: UpgradeFolder) -> Self {
+    pub(crate) fn new(files: HostFiles, upgrades: UpgradeFolder, checker: HostChecker) -> Self {
         Self {
             files,
             upgrades,
+            checker,
             open: VecDeque::new(),
         }
     }
@@ -103,6 +108,7 @@ impl Answers {
             | Question::Upgrade(_)
             | Question::UpgradeState {}
             | Question::Figures(_)
+            | Question::Check {}
                 if self.open.len() >= MAX_OPEN =>
             {
                 let reason = "too many questions at once".to_owned();
@@ -131,6 +137,11 @@ impl Answers {
             }
             Question::UpgradeState {} => {
                 let source = self.upgrades.state();
+                self.push(ask.id, source);
+                None
+            }
+            Question::Check {} => {
+                let source = self.checker.begin();
                 self.push(ask.id, source);
                 None
             }
@@ -204,7 +215,7 @@ impl Answers {
             | AnswerSource::Figures(..)
             | AnswerSource::Bytes(..)
             | AnswerSource::Output(_)
-            | AnswerSource::File(_)
+            | AnswerSource::Task(_)
             | AnswerSource::Refused(_) => None,
         };
         self.open.iter().filter_map(due).min()
@@ -216,7 +227,7 @@ impl Answers {
             AnswerSource::Held(_)
             | AnswerSource::Figures(..)
             | AnswerSource::Bytes(..)
-            | AnswerSource::File(_)
+            | AnswerSource::Task(_)
             | AnswerSource::Refused(_) => true,
             AnswerSource::Output(_) => false,
         })
@@ -241,7 +252,7 @@ impl AnswerSource {
             Self::Held(_) | Self::Figures(..) => None,
             Self::Refused(reason) => Some(NextChunk::Refused(std::mem::take(reason))),
             Self::Output(written) => written.next(now, ask),
-            Self::File(working) => working.next(),
+            Self::Task(working) => working.next(),
             Self::Bytes(bytes, at) => {
                 let end = bytes.len().min(*at + MAX_CHUNK);
                 let chunk = bytes[*at..end].to_vec();
@@ -282,7 +293,7 @@ impl AnswerSource {
                 true
             }
             Self::Output(written) => written.poll_ready(cx),
-            Self::File(working) => {
+            Self::Task(working) => {
                 let Poll::Ready(done) = working.poll(cx) else {
                     return false;
                 };

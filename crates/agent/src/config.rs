@@ -180,12 +180,24 @@ impl AgentConfig {
         args: &AgentArgs,
         env: impl Fn(&str) -> Option<String>,
     ) -> Result<Self, ConfigError> {
+        let config = Self::resolve_so_far(args, env)?;
+        match config.servers.is_empty() {
+            true => Err(ConfigError::missing(SERVER)),
+            false => Ok(config),
+        }
+    }
+
+    /// The same for a check before there is a configuration: there may be no server.
+    pub(crate) fn resolve_so_far(
+        args: &AgentArgs,
+        env: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, ConfigError> {
         let sources = Sources::open(args.config.as_deref(), &env, &["agent"], &KEYS)?;
         let given = (!args.server.is_empty()).then(|| args.server.join(","));
         let servers = sources.pick(SERVER, given.as_deref(), address::parse_list)?;
         let join = |text: &str| JoinToken::parse(text).map(Join);
         Ok(Self {
-            servers: servers.ok_or_else(|| ConfigError::missing(SERVER))?,
+            servers: servers.unwrap_or_default(),
             data: pick_data(&sources, args.data.as_deref())?,
             ip: sources.pick(IP, args.ip.as_deref(), model::host::parse_ip)?,
             cloud: sources.pick(CLOUD_ID, args.cloud_id.as_deref(), parse_cloud)?,

@@ -67,11 +67,7 @@ impl DataDir {
 
     /// The file's text, or `None` if it does not exist.
     pub fn read(&self, name: &str) -> io::Result<Option<String>> {
-        match std::fs::read_to_string(self.path.join(name)) {
-            Ok(text) => Ok(Some(text)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
-        }
+        read(&self.path, name)
     }
 
     /// Replaces the file atomically and durably. Only its owner may read it.
@@ -102,6 +98,15 @@ impl DataDir {
 
     fn rename_new(&self, name: &str) -> io::Result<()> {
         std::fs::rename(self.path.join(format!("{name}.new")), self.path.join(name))
+    }
+}
+
+/// A file of a directory that need not be locked; `None` if it does not exist.
+pub(crate) fn read(directory: &Path, name: &str) -> io::Result<Option<String>> {
+    match std::fs::read_to_string(directory.join(name)) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
     }
 }
 

@@ -118,6 +118,16 @@ pub async fn confirm(server: &ServerAddress, identity: &Identity) -> Result<(), 
     }
 }
 
+/// Asks over an open connection whether the server accepts this certificate, and what time it is. Without an identity it
+/// asks for the time alone; no token is sent.
+pub(crate) async fn probe(
+    stream: TlsStream<TcpStream>,
+    identity: Option<&Identity>,
+) -> Result<Enrolled, EnrolError> {
+    let request = identity.map(request_of).unwrap_or_default();
+    ask(stream, request).await
+}
+
 /// A request without token and certificate request.
 fn request_of(identity: &Identity) -> Enrol {
     Enrol {

@@ -6,6 +6,7 @@
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::path::Path;
 
 use base64::Engine as _;
 use model::{AgentId, Host, UnixMillis};
@@ -16,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use x509_parser::prelude::{FromDer, X509Certificate};
 
 use crate::config::{AgentConfig, ServerAddress};
-use crate::data::DataDir;
+use crate::data::{self, DataDir};
 
 const KEY_FILE: &str = "agent-key.pem";
 const IDENTITY_FILE: &str = "identity.toml";
@@ -153,7 +154,12 @@ fn store(data: &DataDir, identity: &Identity) -> Result<(), IdentityError> {
 }
 
 pub(crate) fn load(data: &DataDir) -> Result<Option<Identity>, IdentityError> {
-    let Some(text) = data.read(IDENTITY_FILE)? else {
+    load_from(data.path())
+}
+
+/// Loads it from a directory that an agent may have locked.
+pub(crate) fn load_from(data: &Path) -> Result<Option<Identity>, IdentityError> {
+    let Some(text) = data::read(data, IDENTITY_FILE)? else {
         return Ok(None);
     };
     let damaged = |what: &str| IdentityError::Damaged {
@@ -231,7 +237,7 @@ pub(crate) fn key_der(key: &KeyPair) -> PrivateKeyDer<'static> {
 }
 
 fn load_or_make_key(data: &DataDir) -> Result<KeyPair, IdentityError> {
-    if let Some(key) = load_keys(data)?.into_iter().next() {
+    if let Some(key) = load_keys(data.path())?.into_iter().next() {
         return Ok(key);
     }
     let key = make_key()?;
@@ -240,8 +246,8 @@ fn load_or_make_key(data: &DataDir) -> Result<KeyPair, IdentityError> {
 }
 
 /// One key, or two if the agent was killed while it replaced them.
-fn load_keys(data: &DataDir) -> Result<Vec<KeyPair>, IdentityError> {
-    let Some(text) = data.read(KEY_FILE)? else {
+fn load_keys(data: &Path) -> Result<Vec<KeyPair>, IdentityError> {
+    let Some(text) = data::read(data, KEY_FILE)? else {
         return Ok(Vec::new());
     };
     let damaged = || IdentityError::Damaged {

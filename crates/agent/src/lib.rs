@@ -12,6 +12,7 @@
 pub mod ack_queue;
 mod answer;
 pub mod backoff;
+pub mod check;
 pub mod config;
 pub mod connect;
 pub mod data;

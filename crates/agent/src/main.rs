@@ -4,6 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use agent::AgentError;
+use agent::check::{self, CheckArgs, CheckSubject};
 use agent::relay::{self, RelayArgs, RelayConfig};
 use agent::upgrade::{self, UpgradeArgs};
 use clap::{Parser, Subcommand};
@@ -33,6 +34,21 @@ enum Verb {
     /// Forward the connections of agents that cannot reach the servers
     #[command(after_help = relay::EXAMPLES)]
     Relay(Box<RelayArgs>),
+    /// Tell whether this host is fit for an agent; changes nothing
+    #[command(after_help = check::EXAMPLES)]
+    Check {
+        #[command(flatten)]
+        check: CheckArgs,
+        /// How to print the result
+        #[arg(short, long, value_name = "FORMAT", default_value = "text")]
+        output: Output,
+    },
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Output {
+    Text,
+    Json,
 }
 
 fn main() -> ExitCode {
@@ -40,6 +56,7 @@ fn main() -> ExitCode {
     match verb {
         Some(Verb::Upgrade(args)) => return upgrade(&args),
         Some(Verb::Relay(args)) => return relay(&args),
+        Some(Verb::Check { check, output }) => return check_host(&check, output),
         None => {}
     }
     match agent::command(PROGRAM, agent) {
@@ -80,4 +97,19 @@ fn relay(args: &RelayArgs) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn check_host(args: &CheckArgs, output: Output) -> ExitCode {
+    let subject = match CheckSubject::resolve(args, |name| std::env::var(name).ok()) {
+        Ok(subject) => subject,
+        Err(error) => return agent::AgentError::from(error).print(),
+    };
+    let report = check::check_host(&subject, ());
+    let text = match output {
+        Output::Text => report.to_text(),
+        Output::Json => check::to_json(&report),
+    };
+    // A closed stdout is no reason to fail.
+    let _ = std::io::stdout().write_all(text.as_bytes());
+    ExitCode::from(check::exit_code(&report))
 }

@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::answer::UpgradeFolder;
 use crate::backoff::{Attempt, Backoff, random_fraction};
+use crate::check::CheckSubject;
 use crate::config::{AgentArgs, AgentConfig};
 use crate::connect::connect;
 use crate::data::DataDir;
@@ -182,6 +183,7 @@ async fn run_agent(
     }
     let mut state = AgentState::new(recovered, SupervisorLink::new(request_tx, notice_rx))
         .with_release(config.release.clone())
+        .with_check(CheckSubject::of(&config))
         .with_facts(facts);
     if let Some((image, _)) = &image {
         state = state.with_upgrades(UpgradeFolder::new(data.path(), image.program()));

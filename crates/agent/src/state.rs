@@ -13,7 +13,8 @@ use wire::up::OpRef;
 use wire::{Ack, Command, Desired, EventFrame, ResultFrame, Up};
 
 use crate::ack_queue::AckQueue;
-use crate::answer::{Answers, HostFiles, UpgradeFolder};
+use crate::answer::{Answers, HostChecker, HostFiles, UpgradeFolder};
+use crate::check::CheckSubject;
 use crate::facts::HostFacts;
 use crate::reconcile::{self, ClockOffset, HeldProcesses};
 use crate::report::Statuses;
@@ -43,6 +44,7 @@ pub struct AgentState {
     acknowledged: VecDeque<OpId>,
     connected: watch::Sender<bool>,
     files: HostFiles,
+    checker: HostChecker,
     facts: HostFacts,
     upgrades: UpgradeFolder,
 }
@@ -61,6 +63,7 @@ impl AgentState {
             acknowledged: VecDeque::new(),
             connected: watch::Sender::new(false),
             files: HostFiles::new(AllowedPaths::default()),
+            checker: HostChecker::new(None),
             facts: HostFacts::default(),
             upgrades: UpgradeFolder::default(),
         };
@@ -76,6 +79,12 @@ impl AgentState {
     /// Sets where the server may write files.
     pub fn with_release(mut self, allowed: AllowedPaths) -> Self {
         self.files = HostFiles::new(allowed);
+        self
+    }
+
+    /// Sets what it checks when the server asks whether the host is fit.
+    pub fn with_check(mut self, subject: CheckSubject) -> Self {
+        self.checker = HostChecker::new(Some(subject));
         self
     }
 
@@ -95,9 +104,13 @@ impl AgentState {
         &self.facts
     }
 
-    /// The answers to the questions of a new connection.
+    /// For the answers of a new connection.
     pub(crate) fn answers(&self) -> Answers {
-        Answers::new(self.files.clone(), self.upgrades.clone())
+        Answers::new(
+            self.files.clone(),
+            self.upgrades.clone(),
+            self.checker.clone(),
+        )
     }
 
     pub fn n_held(&self) -> usize {

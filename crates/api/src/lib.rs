@@ -19,6 +19,7 @@ mod figures;
 mod group;
 mod held;
 mod host;
+mod host_check;
 mod job;
 mod log;
 mod login;
@@ -58,6 +59,7 @@ pub use host::{
     AgentIdBody, FoundBusiness, FoundHost, FoundTemplate, HostPage, HostParts, HostRef, HostRow,
     HostText, SearchResult,
 };
+pub use host_check::{HostCheckAnswer, HostCheckView};
 pub use job::{
     BatchView, JobBegun, JobBody, JobCountsView, JobCreated, JobDetail, JobList, JobOptionsBody,
     JobRetried, JobTaskView, JobView, RetryBody,

@@ -1,6 +1,7 @@
 //! Connected agents: who is connected, what they are sent, what they report, and live questions to them.
 
 mod behind;
+mod check;
 mod config_files;
 mod figures;
 mod held;

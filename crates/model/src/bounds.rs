@@ -7,6 +7,7 @@
 use crate::config_file::{FileMetadata, WrittenFile};
 use crate::event::Event;
 use crate::held::{ForeignProcess, HeldProcess, HeldReport};
+use crate::host_check::{HostCheck, HostCheckReport};
 use crate::operation::{CommandRun, MAX_OUTPUT, OutcomeSubject, ProcessInspection};
 use crate::spec::raw::{MAX_COMMAND_LEN, MAX_PATH_LEN};
 use crate::status::HealthResult;
@@ -27,6 +28,9 @@ pub const MAX_SHORT_TEXT: usize = 256;
 pub const MAX_HELD: usize = 65_536;
 /// How many operations it may report for one process.
 pub const MAX_HELD_OPERATIONS: usize = 1024;
+
+/// How many checks of a host one agent may report; each server has some.
+pub const MAX_CHECKS: usize = 1024;
 
 impl Status {
     #[must_use]
@@ -113,6 +117,29 @@ impl HeldReport {
             sanitize_line(pid_path, MAX_PATH_LEN);
             sanitize_line(program, MAX_SHORT_TEXT);
             sanitize_line(user, MAX_SHORT_TEXT);
+        }
+        self
+    }
+}
+
+impl HostCheckReport {
+    #[must_use]
+    pub fn bound(mut self) -> Self {
+        self.checks.truncate(MAX_CHECKS);
+        self.left_out.truncate(MAX_CHECKS);
+        for HostCheck {
+            name,
+            message,
+            hint,
+            result: _,
+        } in &mut self.checks
+        {
+            sanitize_line(name, MAX_SHORT_TEXT);
+            sanitize_line(message, MAX_MESSAGE);
+            sanitize_line(hint, MAX_MESSAGE);
+        }
+        for left_out in &mut self.left_out {
+            sanitize_line(left_out, MAX_MESSAGE);
         }
         self
     }

@@ -17,6 +17,7 @@ pub mod figures;
 pub mod group;
 pub mod held;
 pub mod host;
+pub mod host_check;
 pub mod invalid;
 pub mod job;
 pub mod kernel;

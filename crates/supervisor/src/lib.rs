@@ -22,6 +22,7 @@ mod runner;
 mod supervisor;
 
 pub use os::config_file::{AllowedPaths, ConfigFileError, ConfigFiles};
+pub use os::host_check;
 pub use os::kernel::missing_features;
 pub use os::other_process::OtherProcess;
 pub use os::ourselves;

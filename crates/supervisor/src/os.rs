@@ -21,6 +21,7 @@ mod file_name;
 #[cfg(fake_os)]
 #[path = "fake_os/host.rs"]
 pub mod host;
+pub mod host_check;
 #[cfg(not(fake_os))]
 pub(crate) mod identity;
 #[cfg(not(fake_os))]

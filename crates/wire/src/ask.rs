@@ -62,6 +62,9 @@ pub enum Question {
     UpgradeState {},
     /// How much did this process use in the last hour? Answered with a [`model::figures::FigureSeries`] as JSON.
     Figures(FiguresOf),
+    /// Is the host fit for an agent? Answered at once with an empty output, and with a [`model::host_check::HostCheckReport`] as
+    /// JSON when all is checked.
+    Check {},
     /// The reader has taken this many chunks: as many more may come.
     More { chunks: u32 },
     /// The reader is gone.
@@ -154,6 +157,7 @@ impl Ask {
             | Question::SelectedLogs(_)
             | Question::ReadFile(_)
             | Question::Figures(_)
+            | Question::Check {}
             | Question::More { .. }
             | Question::Cancel => Bytes::new(),
         };
@@ -271,6 +275,7 @@ mod tests {
                 Question::UpgradePart(UpgradePart { sha256: Sha256::of_bytes(&[7; 32]), size: max_bytes, offset: id, content: "part".into() }),
                 Question::Upgrade(Upgrade { sha256: Sha256::of_bytes(&[7; 32]), version: "1.2.3".into() }),
                 Question::UpgradeState {},
+                Question::Check {},
                 Question::More { chunks },
                 Question::Cancel,
             ] {

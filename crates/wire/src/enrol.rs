@@ -45,6 +45,9 @@ pub struct Enrolled {
     /// Whether the refusal is temporary, so that the agent tries again.
     #[prost(bool, tag = "5")]
     pub retry: bool,
+    /// The server's clock; 0 from servers that do not tell it.
+    #[prost(int64, tag = "6")]
+    pub server_time_ms: i64,
 }
 
 /// A join token as users see it: `SECRET` alone, or `SECRET.FINGERPRINT`, where the fingerprint (SHA-256 of the CA's

@@ -1,17 +1,14 @@
-//! Writes and reads configuration files for the server, on blocking threads, because a disk can be slow. An empty first
-//! chunk says that the work has begun, so that the server can tell a slow disk from an agent without this question.
+//! Writes and reads configuration files for the server, on blocking threads, because a disk can be slow.
 
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use model::config_file::FileLookup;
 use supervisor::{AllowedPaths, ConfigFiles};
 use tokio::sync::Semaphore;
-use tokio::task::JoinHandle;
 use wire::ask::{ReadFile, WriteFile};
 
-use super::{AnswerSource, NextChunk};
+use super::AnswerSource;
+use super::blocking::{BlockingTask, TaskResult};
 
 /// Limit of concurrent file operations, also of cancelled questions.
 const AT_A_TIME: usize = 8;
@@ -22,8 +19,6 @@ pub(crate) struct HostFiles {
     files: Arc<ConfigFiles>,
     room: Arc<Semaphore>,
 }
-
-type FileResult = Result<Vec<u8>, String>;
 
 impl HostFiles {
     pub(crate) fn new(allowed: AllowedPaths) -> Self {
@@ -69,7 +64,7 @@ impl HostFiles {
 
     fn begin(
         &self,
-        work: impl FnOnce(&ConfigFiles) -> FileResult + Send + 'static,
+        work: impl FnOnce(&ConfigFiles) -> TaskResult + Send + 'static,
     ) -> AnswerSource {
         let Ok(permit) = Arc::clone(&self.room).try_acquire_owned() else {
             let reason = format!(
@@ -78,38 +73,10 @@ impl HostFiles {
             return AnswerSource::Refused(reason);
         };
         let files = Arc::clone(&self.files);
-        AnswerSource::File(FileTask::new(move || {
+        AnswerSource::Task(BlockingTask::begin(move || {
             let done = work(&files);
             drop(permit);
             done
         }))
-    }
-}
-
-/// One file operation on a blocking thread.
-#[derive(Debug)]
-pub(super) struct FileTask {
-    has_begun: bool,
-    work: JoinHandle<FileResult>,
-}
-
-impl FileTask {
-    pub(super) fn new(work: impl FnOnce() -> FileResult + Send + 'static) -> Self {
-        Self {
-            has_begun: false,
-            work: tokio::task::spawn_blocking(work),
-        }
-    }
-
-    pub(super) fn next(&mut self) -> Option<NextChunk> {
-        let has_begun = std::mem::replace(&mut self.has_begun, true);
-        (!has_begun).then(|| NextChunk::Chunk(Vec::new()))
-    }
-
-    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<FileResult> {
-        Pin::new(&mut self.work).poll(cx).map(|done| {
-            let failed = |error| Err(format!("the agent failed at this file: {error}"));
-            done.unwrap_or_else(failed)
-        })
     }
 }

@@ -16,7 +16,7 @@ use model::upgrade::{MAX_BINARY, MAX_PART, Sha256, UpgradePhase, UpgradeState};
 use wire::ask::{Upgrade, UpgradePart};
 
 use super::AnswerSource;
-use super::config_file::FileTask;
+use super::blocking::BlockingTask;
 use crate::upgrade::state::StateFile;
 
 /// Within the data directory.
@@ -63,7 +63,7 @@ impl UpgradeFolder {
             let reason = "this agent is part of another program, and its binary cannot be replaced";
             return AnswerSource::Refused(reason.to_owned());
         };
-        AnswerSource::File(FileTask::new(move || {
+        AnswerSource::Task(BlockingTask::begin(move || {
             let state = work(&staging.lock())?;
             serde_json::to_vec(&state).map_err(|error| error.to_string())
         }))

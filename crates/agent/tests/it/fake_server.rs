@@ -66,6 +66,7 @@ impl Ca {
         Enrolled {
             refused: String::new(),
             retry: false,
+            server_time_ms: 0,
             certificate_der: request.signed_by(&self.issuer).unwrap().der().to_vec(),
             ca_der: self.der.to_vec(),
             agent_id: match enrol.agent_id.as_str() {

@@ -4,6 +4,7 @@
 
 mod answer;
 mod binary;
+mod check;
 mod config;
 mod config_files;
 mod delivery;

@@ -3,6 +3,7 @@
 mod upgrade;
 mod versions;
 
+use agent::check::{self, CheckArgs, CheckSubject};
 use std::time::Duration;
 
 use agent::{AgentArgs, AgentConfig, AgentError, OtherProcess};
@@ -27,6 +28,8 @@ Examples:
     muster agent --server r1:7101,r2:7101,r3:7101
   What would it use?
     muster agent --config /etc/muster/agent.toml --print-config
+  Is this host fit for an agent?
+    muster agent check --server 10.0.0.1:7101
   Another binary for the agent that runs, in place:
     muster agent upgrade --binary ./muster
   The same for every agent of the fleet, a few at a time:
@@ -69,6 +72,9 @@ pub enum Action {
     /// Show which version of the agent is where, and which ones the server has
     #[command(after_help = versions::EXAMPLES)]
     Versions,
+    /// Tell whether this host is fit for an agent; changes nothing
+    #[command(after_help = check::EXAMPLES)]
+    Check(CheckArgs),
     /// Revoke all certificates of a host; its agent has to join again
     #[command(after_help = REVOKE_EXAMPLES)]
     Revoke {
@@ -84,6 +90,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     match &args.action {
         Some(Action::Upgrade(args)) => return upgrade::run(context, args),
         Some(Action::Versions) => return versions::run(context),
+        Some(Action::Check(args)) => return check(context, args),
         Some(Action::Revoke { host, confirm }) => return revoke(context, *host, *confirm),
         None => {}
     }
@@ -126,6 +133,16 @@ fn revoke(context: &Context, host: Host, confirm: ConfirmArgs) -> Result<Exit, F
         format!("revoked the certificates of {host}: its agent has to join again"),
     )?;
     Ok(Exit::Ok)
+}
+
+fn check(context: &Context, args: &CheckArgs) -> Result<Exit, Failure> {
+    let subject = CheckSubject::resolve(args, environment)?;
+    let report = check::check_host(&subject, ());
+    match context.out.is_document() {
+        true => context.out.document(&check::to_document(&report))?,
+        false => context.out.text(&report.to_text())?,
+    }
+    Ok(Exit::some_failed(check::exit_code(&report) != 0))
 }
 
 /// Stops this agent as SIGTERM does when its parent, `muster up`, ends, even by SIGKILL.

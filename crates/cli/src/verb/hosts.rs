@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
-use api::HostRow;
+use api::{HostCheckAnswer, HostRow};
 use model::Host;
+use model::host_check::CheckResult;
 use model::kernel::KernelFeature;
 use serde_json::{Value, json};
 
@@ -23,6 +24,7 @@ Examples:
   muster hosts --agent-version 0.1.0              agents to upgrade
   muster hosts --relay 10.8.0.5                   agents that connect through this relay
   muster hosts 10.0.0.1
+  muster hosts 10.0.0.1 --check                   is it fit for its agent? Ends with 1 if not
   muster hosts -o json | jq -r '.hosts[].host' > hosts.txt";
 
 const DEFAULT_ROWS: usize = 1000;
@@ -32,6 +34,9 @@ pub struct Args {
     /// Show this host alone: IP or CLOUD:IP
     #[arg(value_name = "HOST")]
     host: Option<Host>,
+    /// Have its agent check whether the host is fit for it; takes some seconds
+    #[arg(long, requires = "host")]
+    check: bool,
     /// Only those whose agent is connected, or those whose is not
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", conflicts_with = "host")]
     connected: Option<bool>,
@@ -85,6 +90,9 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     let client = context.client()?;
     let out = &context.out;
     if let Some(host) = &args.host {
+        if args.check {
+            return check(context, *host);
+        }
         let response = client.get(&Path::new("hosts").join(host))?;
         out.response(response, |row| one(out, &row))?;
         return Ok(Exit::Ok);
@@ -110,6 +118,27 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     out.table_or(&table(&page.rows), hint)?;
     page.note_rest(out, "host");
     Ok(Exit::Ok)
+}
+
+/// Ends with 1 if a check ended with `no`.
+fn check(context: &Context, host: Host) -> Result<Exit, Failure> {
+    let out = &context.out;
+    let path = Path::new("hosts").join(host).join("check");
+    let response: Value = context.client()?.get(&path)?;
+    let is_fit = response["result"] != CheckResult::No.as_str();
+    out.response(response, |answer: HostCheckAnswer| {
+        let mut report = answer.into_report();
+        for check in &mut report.checks {
+            for text in [&mut check.name, &mut check.message, &mut check.hint] {
+                *text = clean(text);
+            }
+        }
+        for text in &mut report.left_out {
+            *text = clean(text);
+        }
+        out.text(&report.to_text())
+    })?;
+    Ok(Exit::some_failed(!is_fit))
 }
 
 fn table(rows: &[HostRow]) -> TextTable {

@@ -9,7 +9,7 @@ use super::Sessions;
 use crate::ControlError;
 
 /// How an agent refuses a question that it does not know.
-const UNKNOWN_QUESTION: &str = "this agent does not know the question";
+pub(super) const UNKNOWN_QUESTION: &str = "this agent does not know the question";
 
 impl Sessions {
     /// The figures of a process on the only host that it is on, or the given one.

@@ -100,7 +100,8 @@ impl Questions {
             | Question::UpgradePart(_)
             | Question::Upgrade(_)
             | Question::UpgradeState {}
-            | Question::Figures(_) => *of == id,
+            | Question::Figures(_)
+            | Question::Check {} => *of == id,
             Question::More { .. } | Question::Cancel => false,
         };
         let never_sent = table.outgoing.iter().any(is_asked);

@@ -27,6 +27,13 @@ pub(super) async fn serve(
     let named = format!("{}:{}", request.cloud, request.ip);
     // Another replica may have just enrolled or revoked it.
     control.replicas().catch_up().await;
+    if certificate.is_none() && request.token.is_empty() && request.csr_der.is_empty() {
+        // `muster-agent check` of a host that has not joined.
+        let reason = "neither a certificate nor a token: nothing but the time is told";
+        frames.send(refusal(reason.into(), false)).await?;
+        frames.close().await?;
+        return Ok(());
+    }
     let answer = match (certificate, request.token.is_empty()) {
         (Some(certificate), true) => renew(control, ca, &request, certificate),
         (_, _) => enrol(control, ca, request, peer).await,
@@ -38,11 +45,7 @@ pub(super) async fn serve(
         }
         Err(NoCertificate::Refused { reason, retry }) => {
             tracing::warn!(host = named, %peer, refused = reason, "agent gets no certificate");
-            Enrolled {
-                refused: reason,
-                retry,
-                ..Default::default()
-            }
+            refusal(reason, retry)
         }
         // Without a response the agent tries again, which is right: the fault is the server's.
         Err(NoCertificate::Unavailable(error)) => {
@@ -53,6 +56,15 @@ pub(super) async fn serve(
     frames.send(answer).await?;
     frames.close().await?;
     Ok(())
+}
+
+fn refusal(refused: String, retry: bool) -> Enrolled {
+    Enrolled {
+        refused,
+        retry,
+        server_time_ms: crate::http::now().0,
+        ..Default::default()
+    }
 }
 
 /// Why there is no certificate.
@@ -125,6 +137,7 @@ async fn enrol(
         certificate_der: certificate.to_vec(),
         ca_der: ca.certificate().to_vec(),
         agent_id: agent_id.to_string(),
+        server_time_ms: crate::http::now().0,
         ..Default::default()
     })
 }
@@ -148,6 +161,7 @@ fn renew(
         certificate_der,
         ca_der: ca.certificate().to_vec(),
         agent_id: agent_id.to_string(),
+        server_time_ms: crate::http::now().0,
         ..Default::default()
     })
 }

@@ -16,6 +16,7 @@ mod filter;
 mod grants;
 mod groups;
 mod held;
+mod host_check;
 mod hosts;
 mod jobs;
 mod login;
@@ -120,6 +121,7 @@ pub(crate) fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(agents::upgrade))
         .routes(routes!(drain::drain, drain::undo))
         .routes(routes!(held::held))
+        .routes(routes!(host_check::check))
         .routes(routes!(groups::list, groups::set))
         .routes(routes!(apps::list, apps::create))
         .routes(routes!(apps::delete))

@@ -34,7 +34,7 @@ use crate::ControlGroups;
 /// The group of all commands but start commands; their leftovers are searched for here.
 const COMMANDS: &str = "commands";
 /// The group of all agents of a host.
-const ALL_AGENTS: &str = "muster";
+pub(crate) const ALL_AGENTS: &str = "muster";
 
 /// The control groups of this agent.
 #[derive(Debug)]
@@ -84,6 +84,20 @@ pub(crate) fn missing(wanted: ControlGroups) -> KernelFeatures {
         None => Some(KernelFeature::ControlGroups),
     };
     missing.into_iter().collect()
+}
+
+/// Where v2 is mounted, whether a v1 hierarchy for limits is, and which controllers for limits both have.
+pub(crate) fn mounted() -> (Option<PathBuf>, bool, Vec<&'static str>) {
+    let hierarchies = hierarchy::useful();
+    let two = hierarchies
+        .iter()
+        .find(|hierarchy| hierarchy.version == Version::Two);
+    let one = hierarchies
+        .iter()
+        .any(|hierarchy| hierarchy.version == Version::One);
+    let mut limits = vec!["memory", "cpu", "pids"];
+    limits.retain(|name| hierarchies.iter().any(|hierarchy| hierarchy.controls(name)));
+    (two.map(|two| two.at.clone()), one, limits)
 }
 
 impl Cgroups {

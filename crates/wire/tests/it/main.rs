@@ -325,6 +325,7 @@ fn downs() -> Vec<(&'static str, Down)> {
             )
             .into(),
         ),
+        ("down-ask-check", Ask::new(6, &Question::Check {}).into()),
         ("down-ask-logs", Ask::new(2, &logs()).into()),
         (
             "down-ask-selected-logs",
@@ -400,6 +401,15 @@ fn enrolment_frames_keep_their_bytes() {
             ca_der: vec![6],
             agent_id: "agent-1".into(),
             retry: false,
+            server_time_ms: 0,
+        },
+    );
+    check(
+        "enrol-answer-time",
+        Enrolled {
+            refused: "neither a certificate nor a token".into(),
+            server_time_ms: 1_800_000_000_000,
+            ..Enrolled::default()
         },
     );
     check(

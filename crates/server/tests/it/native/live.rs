@@ -143,12 +143,18 @@ async fn a_question_that_cannot_be_answered_has_a_status_and_a_reason() {
         ),
         ("/hosts/0:10.0.0.9/held", 404, "not_found"),
         ("/hosts/x/held", 400, "invalid"),
+        ("/hosts/0:10.0.0.9/check", 404, "not_found"),
+        ("/hosts/x/check", 400, "invalid"),
     ] {
         let answer = get(path).await;
         assert_eq!((answer.0, answer.1.as_str()), (status, code), "{path}");
     }
     drop(agent);
-    for path in ["/processes/gse/web/logs", "/hosts/0:10.0.0.1/held"] {
+    for path in [
+        "/processes/gse/web/logs",
+        "/hosts/0:10.0.0.1/held",
+        "/hosts/0:10.0.0.1/check",
+    ] {
         let (status, code, message) = get(path).await;
         assert_eq!((status, code.as_str()), (503, "away"), "{path}");
         assert_eq!(message, "the agent of host 0:10.0.0.1 is not connected");
@@ -192,4 +198,55 @@ async fn held_processes_are_compared_with_desired_ones() {
         json!(["registered, but not held by the agent"])
     );
     assert_eq!(body["foreign"][0]["program"], "sleep");
+}
+
+#[tokio::test]
+async fn an_agent_checks_its_host_and_an_old_one_is_said_to_be_too_old() {
+    let (rig, agent) = rig().await;
+    let report = json!({"checks": [
+        {"name": "kernel", "result": "ok", "message": "Linux 6.1\u{1b}[2J", "hint": ""},
+        {"name": "disk", "result": "no", "message": "0 MiB free", "hint": "free space"},
+    ], "left_out": ["the clock: no server could be asked"]});
+    let path = "/hosts/0:10.0.0.1/check";
+    let answering = async {
+        let (id, question) = agent.next_question().await;
+        assert_eq!(question, Question::Check {});
+        agent.send_chunk(id, b"").await;
+        agent.send_last(id, report.to_string()).await;
+    };
+    let ((status, body), ()) = tokio::join!(rig.native("GET", path, Value::Null), answering);
+    assert_eq!(status, 200, "{body}");
+    assert_eq!(
+        (&body["host"], &body["result"]),
+        (&json!("0:10.0.0.1"), &json!("no"))
+    );
+    assert_eq!(body["checks"][1]["hint"], "free space");
+    assert_eq!(body["left_out"], report["left_out"]);
+    let kernel = body["checks"][0]["message"].as_str().unwrap();
+    assert!(
+        kernel.starts_with("Linux 6.1") && !kernel.contains('\u{1b}'),
+        "{kernel}"
+    );
+
+    for (reason, status, expected) in [
+        (
+            "this agent does not know the question: ask: unknown variant `check`",
+            404,
+            "too old",
+        ),
+        (
+            "this host is being checked already",
+            503,
+            "being checked already",
+        ),
+    ] {
+        let refusing = async {
+            let (id, _) = agent.next_question().await;
+            agent.send(wire::Output::refuse(id, reason)).await;
+        };
+        let ((answered, body), ()) = tokio::join!(rig.native("GET", path, Value::Null), refusing);
+        let message = body["error"]["message"].as_str().unwrap();
+        assert_eq!(answered, status, "{body}");
+        assert!(message.contains(expected), "{message}");
+    }
 }
