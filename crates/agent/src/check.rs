@@ -34,8 +34,8 @@ Examples:
     MUSTER_JOIN_TOKEN=… muster-agent check --server 10.0.0.1:7101
   With the configuration of the agent that runs here:
     muster-agent check --config /etc/muster/agent.toml
-  For programs:
-    muster-agent check -o json | jq '.checks[] | select(.result != \"ok\")'
+  The same with the other binary, and for programs:
+    muster agent check -o json | jq '.checks[] | select(.result != \"ok\")'
 
 Changes nothing. Run it as the user that the agent runs as. Exit code 0: all is ok or degraded;
 1: something is \"no\"; 2: wrong usage or configuration.";
