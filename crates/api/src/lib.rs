@@ -26,6 +26,7 @@ mod login;
 mod operate;
 mod process;
 mod reason;
+mod remove_hosts;
 mod replica;
 mod rows;
 mod scalar;
@@ -79,6 +80,7 @@ pub use process::{
     SpecBody,
 };
 pub use reason::ReasonView;
+pub use remove_hosts::{HostsRemoved, RemoveHostsBody, RemovedHost};
 pub use replica::{Draining, ReplicaList, ReplicaRow};
 pub use rows::Rows;
 pub use scalar::Scalar;

@@ -151,7 +151,7 @@ pub enum Verb {
     /// Follow a task to its end, or list the last ones
     #[command(after_help = task::EXAMPLES)]
     Task(task::Args),
-    /// List hosts, or show one
+    /// List hosts, show or check one, or remove them
     #[command(after_help = hosts::EXAMPLES)]
     Hosts(hosts::Args),
     /// Find processes, namespaces, hosts, businesses and config templates by words

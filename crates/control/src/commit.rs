@@ -147,7 +147,7 @@ impl Core {
             return;
         }
         for row in &changes.events {
-            let host = self.fleet().host(row.host).map(|view| view.host);
+            let host = self.fleet().address(row.host);
             if let Some(host) = host {
                 let event = row.event.clone();
                 self.watchers.send(ChangeEvent::Event { host, event });

@@ -140,6 +140,7 @@ impl<'a> Draft<'a> {
             agent_id: None,
             enrolled_at: UnixMillis::NEVER,
             supplier: 0,
+            removed_at: None,
         });
         id
     }
@@ -167,6 +168,7 @@ impl<'a> Draft<'a> {
                     agent_id: view.agent_id.cloned(),
                     enrolled_at: view.enrolled_at,
                     supplier: *supplier,
+                    removed_at: None,
                 });
             }
         }

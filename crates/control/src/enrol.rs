@@ -84,6 +84,7 @@ impl Enrolment {
                 agent_id: Some(agent.clone()),
                 enrolled_at: at,
                 supplier,
+                removed_at: None,
             };
             let caller = Caller {
                 from,
@@ -151,6 +152,14 @@ pub(crate) fn not_enrolled(host: Host) -> String {
     format!("certificate revoked: host {host} is not enrolled any more")
 }
 
+/// The message for an agent whose host was removed.
+pub(crate) fn removed(host: Host) -> String {
+    format!(
+        "certificate revoked: host {host} was removed. To join again, start the agent with a new token: \
+         muster token create --host {host} --uses 1"
+    )
+}
+
 impl Enrolment {
     /// Whether this certificate is valid for its host: no other agent enrolled for the host since, and the host was not
     /// revoked.
@@ -175,9 +184,12 @@ impl Enrolment {
         self.check_certificate(certificate)?;
         let host = certificate.host;
         let issued_at = self.issue_time(host);
-        let fleet = self.core.fleet();
-        let view = fleet.find_host(&host);
-        match view.and_then(|view| view.agent_id.cloned()) {
+        let agent_id = {
+            let fleet = self.core.fleet();
+            let view = fleet.find_host(&host);
+            view.and_then(|view| view.agent_id.cloned())
+        };
+        match agent_id {
             Some(agent_id) => Ok((agent_id, issued_at)),
             None => Err(self.refuse_unenrolled(host)),
         }
@@ -207,6 +219,7 @@ impl Enrolment {
                 agent_id: view.agent_id.cloned(),
                 enrolled_at: UnixMillis::NEVER,
                 supplier: view.supplier,
+                removed_at: None,
             };
             let audit = Audit::new(&caller, at, "host.revoke", host.to_string(), String::new());
             let changes = Changes {
@@ -233,8 +246,18 @@ impl Enrolment {
     /// A replica that is behind may not know of the enrolment, so its refusal is temporary.
     pub(crate) fn refuse_unenrolled(&self, host: Host) -> Refused {
         let is_sure = !self.core.is_behind();
+        let was_removed = {
+            let fleet = self.core.fleet();
+            let view = fleet.find_host(&host);
+            // One with an agent id joined again, and was revoked since.
+            view.is_none_or(|view| view.agent_id.is_none()) && fleet.removed_at(&host).is_some()
+        };
+        let reason = match was_removed {
+            true => removed(host),
+            false => not_enrolled(host),
+        };
         Refused {
-            reason: not_enrolled(host),
+            reason,
             permanent: is_sure,
             rejoin: is_sure,
         }

@@ -88,8 +88,8 @@ impl Events {
             let fleet = self.core.fleet();
             for count in &mut counts {
                 let id = count.value.parse().map(HostId).ok();
-                if let Some(view) = id.and_then(|id| fleet.host(id)) {
-                    count.value = view.host.to_string();
+                if let Some(host) = id.and_then(|id| fleet.address(id)) {
+                    count.value = host.to_string();
                 }
             }
         }
@@ -105,10 +105,7 @@ impl Events {
         // Unknown hosts have no events.
         let hosts = filter.hosts.map(|hosts| {
             let fleet = self.core.fleet();
-            hosts
-                .iter()
-                .filter_map(|host| fleet.host_id(host))
-                .collect()
+            hosts.iter().flat_map(|host| fleet.ids_of(host)).collect()
         });
         Ok(EventPage {
             limit: filter.limit,
@@ -128,8 +125,8 @@ pub(crate) fn views(core: &Core, events: Vec<StoredEvent>) -> Vec<EventView> {
     let view = |stored: StoredEvent| {
         Some(EventView {
             id: stored.id,
-            // Hosts are never forgotten, so this finds one.
-            host: fleet.host(stored.host)?.host,
+            // Removed hosts keep their address, so this finds one.
+            host: fleet.address(stored.host)?,
             event: stored.event,
         })
     };

@@ -30,6 +30,7 @@ mod lock_order;
 mod operations;
 pub mod rate_limit;
 mod registry;
+mod remove_hosts;
 mod replicas;
 mod secrets;
 mod sessions;
@@ -66,6 +67,7 @@ pub use operations::{
 pub use registry::{
     Groups, HostStates, Mode, ProcessNames, Registration, Registry, Statuses, Summary,
 };
+pub use remove_hosts::{HostRemoval, RemoveHosts};
 pub use replicas::{ReplicaView, Replicas};
 pub use sessions::{
     AnswerStream, Comparison, DesiredState, FileOnHost, HeldDifference, HeldView, LogsOf, Refused,

@@ -152,8 +152,9 @@ impl Sessions {
         let (in_step, groups) = {
             let mut fleet = self.core.fleet_mut();
             // Later commits find the outbox themselves.
-            if let Some(view) = fleet.host(host) {
-                outbox.disconnect_if_revoked(certified, view.enrolled_at);
+            match fleet.host(host) {
+                Some(view) => outbox.disconnect_if_revoked(certified, view.enrolled_at),
+                None => outbox.disconnect_removed(certified),
             }
             if let Some(view) = fleet.host(host) {
                 let log = &self.core.agent_log;

@@ -7,6 +7,7 @@ mod difference;
 mod expected;
 mod facts;
 mod fault;
+mod forget_hosts;
 mod instances;
 mod machines;
 mod ordinals;
@@ -21,6 +22,7 @@ mod surplus;
 mod watched;
 
 pub use difference::{ChangeCounts, ChangeLine, ChangeOf, Difference};
+pub(crate) use forget_hosts::{businesses_on, forget_hosts};
 pub use read::{BusinessSummary, Overview, Selected};
 
 pub(crate) use expected::{instance, instances, is_expected, why_unregistered};

@@ -94,13 +94,23 @@ pub struct HostView<'a> {
 
 #[derive(Debug, Default)]
 pub(crate) struct Hosts {
-    cells: Vec<Option<HostCell>>,
+    /// Boxed, so that the place of a removed host takes little.
+    cells: Vec<Option<Box<HostCell>>>,
     by_host: HashTable<u32>,
     by_agent: HashMap<AgentId, HostId>,
     hasher: DefaultHashBuilder,
     len: usize,
     /// An agent connected or disconnected since the last save.
     pub(crate) links_moved: bool,
+    removed: RemovedHosts,
+}
+
+/// Hosts that were removed, for the history that refers to their ids.
+#[derive(Debug, Default)]
+struct RemovedHosts {
+    by_id: HashMap<HostId, Host>,
+    /// The ids that a host had, and when it was last removed.
+    by_host: HashMap<Host, (Vec<HostId>, UnixMillis)>,
 }
 
 impl Hosts {
@@ -115,14 +125,14 @@ impl Hosts {
             }
             cell.row = row.clone();
         } else {
-            self.cells[index] = Some(HostCell {
+            self.cells[index] = Some(Box::new(HostCell {
                 row: row.clone(),
                 link: Link::Never,
                 heard_at: UnixMillis::NEVER,
                 info: None,
                 first_process: None,
                 n_processes: 0,
-            });
+            }));
             self.len += 1;
             let (cells, hasher) = (&self.cells, &self.hasher);
             self.by_host
@@ -133,6 +143,53 @@ impl Hosts {
         if let Some(agent) = &row.agent_id {
             self.by_agent.insert(agent.clone(), row.id);
         }
+    }
+
+    /// Frees a removed host; its id is never used again. Its processes must be gone.
+    pub(crate) fn remove(&mut self, row: &HostRow, at: UnixMillis) {
+        let (id, host) = (row.id, row.host);
+        if self.cells.len() <= id.index() {
+            self.cells.resize_with(id.index() + 1, || None);
+        }
+        if self.cells[id.index()].is_some() {
+            let hash = self.hasher.hash_one(host);
+            // A host that has come back has another id already.
+            if let Ok(entry) = self.by_host.find_entry(hash, |known| *known == id.0) {
+                entry.remove();
+            }
+            self.len -= 1;
+        }
+        if let Some(agent) = self.cells[id.index()]
+            .take()
+            .and_then(|cell| cell.row.agent_id)
+            && self.by_agent.get(&agent) == Some(&id)
+        {
+            self.by_agent.remove(&agent);
+        }
+        if self.removed.by_id.insert(id, host).is_none() {
+            let (ids, last) = self.removed.by_host.entry(host).or_default();
+            ids.push(id);
+            *last = at.max(*last);
+        }
+        self.links_moved = true;
+    }
+
+    /// When a host was last removed.
+    pub(crate) fn removed_at(&self, host: &Host) -> Option<UnixMillis> {
+        self.removed.by_host.get(host).map(|(_, at)| *at)
+    }
+
+    /// The host with this id, also if it was removed.
+    pub(crate) fn address(&self, id: HostId) -> Option<Host> {
+        let known = self.cell(id).map(|cell| cell.row.host);
+        known.or_else(|| self.removed.by_id.get(&id).copied())
+    }
+
+    /// Every id that a host has and had.
+    pub(crate) fn ids_of(&self, host: &Host) -> Vec<HostId> {
+        let before = self.removed.by_host.get(host);
+        let before = before.into_iter().flat_map(|(ids, _)| ids.iter().copied());
+        self.find(host).into_iter().chain(before).collect()
     }
 
     pub(crate) fn find(&self, host: &Host) -> Option<HostId> {
@@ -214,15 +271,15 @@ impl Hosts {
     }
 
     fn cell(&self, id: HostId) -> Option<&HostCell> {
-        self.cells.get(id.index())?.as_ref()
+        self.cells.get(id.index())?.as_deref()
     }
 
     fn cell_mut(&mut self, id: HostId) -> Option<&mut HostCell> {
-        self.cells.get_mut(id.index())?.as_mut()
+        self.cells.get_mut(id.index())?.as_deref_mut()
     }
 }
 
-fn hash_of(hasher: &DefaultHashBuilder, cells: &[Option<HostCell>], id: u32) -> u64 {
+fn hash_of(hasher: &DefaultHashBuilder, cells: &[Option<Box<HostCell>>], id: u32) -> u64 {
     match &cells[id as usize] {
         Some(cell) => hasher.hash_one(cell.row.host),
         None => 0,

@@ -84,7 +84,7 @@ impl Fleet {
         // Before the instances, which are counted into the view.
         self.view.apply(&changes.topology);
         self.view.apply_templates(&changes.templates);
-        for row in &changes.hosts {
+        for row in changes.hosts.iter().filter(|row| row.removed_at.is_none()) {
             self.hosts.put(row);
         }
         for row in &changes.names {
@@ -113,6 +113,13 @@ impl Fleet {
             match row.groups.is_empty() {
                 true => drop(here.remove(&row.namespace)),
                 false => drop(here.insert(row.namespace.clone(), row.groups.as_slice().into())),
+            }
+        }
+        // After the processes, which are in the list of their host.
+        for row in &changes.hosts {
+            if let Some(at) = row.removed_at {
+                self.groups.remove(&row.id);
+                self.hosts.remove(row, at);
             }
         }
         // Last: a fleet with this revision has all of the commit.
@@ -221,7 +228,22 @@ impl Fleet {
         self.hosts.view(id)
     }
 
-    /// Every host that a request or an agent ever named, by id.
+    /// The address of a host, also of a removed one: history refers to it by its id.
+    pub fn address(&self, id: HostId) -> Option<Host> {
+        self.hosts.address(id)
+    }
+
+    /// The id of a host, and those that it had before it was removed.
+    pub fn ids_of(&self, host: &Host) -> Vec<HostId> {
+        self.hosts.ids_of(host)
+    }
+
+    /// When a host was last removed; it may have come back.
+    pub fn removed_at(&self, host: &Host) -> Option<UnixMillis> {
+        self.hosts.removed_at(host)
+    }
+
+    /// Every host that a request or an agent named and that was not removed, by id.
     pub fn hosts(&self) -> impl Iterator<Item = HostView<'_>> {
         self.hosts.iter()
     }

@@ -41,6 +41,22 @@ fn host(id: u32) -> Host {
     format!("{}:10.0.0.{}", id % 2, id + 1).parse().unwrap()
 }
 
+/// A host under an id; its agent keeps its own id when the host comes back.
+fn host_row(id: HostId, number: u32) -> HostRow {
+    HostRow {
+        id,
+        host: host(number),
+        agent_id: Some(agent(number)),
+        enrolled_at: UnixMillis::NEVER,
+        supplier: 0,
+        removed_at: None,
+    }
+}
+
+fn agent(number: u32) -> model::AgentId {
+    model::AgentId::parse(&format!("agent-{number}")).unwrap()
+}
+
 /// Every host and name exists, each name with two definitions.
 fn furnished() -> Fleet {
     let mut fleet = Fleet::new();
@@ -51,15 +67,7 @@ fn furnished() -> Fleet {
         labels: Arc::new(Labels::default()),
     };
     let changes = Changes {
-        hosts: (0..HOSTS)
-            .map(|id| HostRow {
-                id: HostId(id),
-                host: host(id),
-                agent_id: None,
-                enrolled_at: UnixMillis::NEVER,
-                supplier: 0,
-            })
-            .collect(),
+        hosts: (0..HOSTS).map(|id| host_row(HostId(id), id)).collect(),
         names: (0..NAMES)
             .map(|id| NameRow {
                 id: NameId(id),
@@ -75,9 +83,25 @@ fn furnished() -> Fleet {
 
 #[derive(Debug, Clone)]
 enum Step {
-    Put { host: u32, name: u32, second: bool },
-    Remove { host: u32, name: u32 },
-    Observe { host: u32, name: u32, pid: i32 },
+    Put {
+        host: u32,
+        name: u32,
+        second: bool,
+    },
+    Remove {
+        host: u32,
+        name: u32,
+    },
+    Observe {
+        host: u32,
+        name: u32,
+        pid: i32,
+    },
+    /// The host is removed and comes back, in one commit or in two.
+    RemoveHost {
+        host: u32,
+        merged: bool,
+    },
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -92,6 +116,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
             .clone()
             .prop_map(|(host, name)| Step::Remove { host, name }),
         (place, 1..100).prop_map(|((host, name), pid)| Step::Observe { host, name, pid }),
+        (0..HOSTS, prop::bool::ANY).prop_map(|(host, merged)| Step::RemoveHost { host, merged }),
     ];
     prop::collection::vec(step, 0..80)
 }
@@ -128,7 +153,7 @@ fn check_counts(fleet: &Fleet) {
     }
 }
 
-fn check(fleet: &Fleet, model: &Model) {
+fn check(fleet: &Fleet, model: &Model, ids: &[HostId]) {
     assert_eq!(fleet.n_processes(), model.len());
     assert_eq!(
         fleet.n_running(),
@@ -136,22 +161,17 @@ fn check(fleet: &Fleet, model: &Model) {
     );
     check_counts(fleet);
     for host in 0..HOSTS {
-        let seen: BTreeSet<u32> = fleet
-            .processes_of(HostId(host))
-            .map(|row| row.id().0)
-            .collect();
+        let id = ids[host as usize];
+        let seen: BTreeSet<u32> = fleet.processes_of(id).map(|row| row.id().0).collect();
         let meant: BTreeSet<u32> = model
             .iter()
             .filter(|((h, _), _)| *h == host)
             .map(|(_, p)| p.id)
             .collect();
         assert_eq!(seen, meant);
-        assert_eq!(
-            fleet.host(HostId(host)).unwrap().n_processes as usize,
-            meant.len()
-        );
+        assert_eq!(fleet.host(id).unwrap().n_processes as usize, meant.len());
         for name in 0..NAMES {
-            let row = fleet.process(HostId(host), NameId(name));
+            let row = fleet.process(id, NameId(name));
             let seen = row.map(|row| Plain {
                 id: row.id().0,
                 definition: row.to_change().definition.0,
@@ -219,8 +239,10 @@ proptest! {
         let mut fleet = furnished();
         (0..HOSTS).for_each(|host| fleet.set_link(HostId(host), up()));
         let mut model = Model::new();
+        // The present id of each host.
+        let mut ids: Vec<HostId> = (0..HOSTS).map(HostId).collect();
         for (index, step) in steps.into_iter().enumerate() {
-            let revision = Revision(index as u64 + 2);
+            let revision = Revision(2 * index as u64 + 2);
             match step {
                 Step::Put { host, name, second } => {
                     let before = model.get(&(host, name)).cloned();
@@ -233,7 +255,7 @@ proptest! {
                     };
                     let row = ProcessRow {
                         id: ProcessId(id),
-                        host: HostId(host),
+                        host: ids[host as usize],
                         name: NameId(name),
                         definition: DefinitionId(definition),
                         flag: Flag::Running,
@@ -253,14 +275,43 @@ proptest! {
                 }
                 Step::Observe { host, name: number, pid } => {
                     let status = Status { state: State::Running, pid, reported_at: UnixMillis(1), ..Default::default() };
-                    let observed = fleet.observe(HostId(host), &name(number), status);
+                    let observed = fleet.observe(ids[host as usize], &name(number), status);
                     match model.get_mut(&(host, number)) {
                         Some(plain) => plain.pid = pid,
                         None => assert_eq!(observed, Observed::NotRegistered),
                     }
                 }
+                Step::RemoveHost { host: number, merged } => {
+                    let id = ids[number as usize];
+                    let gone = fleet.processes_of(id).map(|row| row.id()).collect();
+                    model.retain(|(of, _), _| *of != number);
+                    let removed = HostRow { agent_id: None, removed_at: Some(UnixMillis(9)), ..host_row(id, number) };
+                    let next = fleet.fresh_ids().host();
+                    let mut changes = Changes { hosts: vec![removed], processes_gone: gone, ..Default::default() };
+                    let back = host_row(next, number);
+                    if merged {
+                        changes.hosts.push(back);
+                        fleet.apply(revision, &changes);
+                    } else {
+                        fleet.apply(revision, &changes);
+                        assert_eq!(fleet.host_id(&host(number)), None);
+                        assert_eq!(fleet.host_of_agent(&agent(number)), None);
+                        assert_eq!(fleet.n_hosts(), HOSTS as usize - 1);
+                        assert_eq!(fleet.fresh_ids().host(), next, "an id is not used again");
+                        fleet.apply(revision.next(), &Changes { hosts: vec![back], ..Default::default() });
+                    }
+                    assert!(fleet.host(id).is_none());
+                    assert_eq!(fleet.address(id), Some(host(number)));
+                    assert_eq!(fleet.removed_at(&host(number)), Some(UnixMillis(9)));
+                    assert!(fleet.ids_of(&host(number)).starts_with(&[next]));
+                    assert!(fleet.ids_of(&host(number)).contains(&id));
+                    assert_eq!(fleet.host_of_agent(&agent(number)), Some(next));
+                    assert_eq!(fleet.n_hosts(), HOSTS as usize);
+                    fleet.set_link(next, up());
+                    ids[number as usize] = next;
+                }
             }
-            check(&fleet, &model);
+            check(&fleet, &model, &ids);
         }
     }
 

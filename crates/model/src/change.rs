@@ -113,6 +113,8 @@ pub struct HostRow {
     pub enrolled_at: UnixMillis,
     /// `bk_supplier_id` of the last registration that had one. Echoed to callers, not part of the identity.
     pub supplier: i64,
+    /// When the host was removed. The row stays, because history refers to its id; a host that comes back gets another one.
+    pub removed_at: Option<UnixMillis>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -19,13 +19,14 @@ use crate::transaction::Transaction;
 use crate::{Cause, StoreError};
 pub(crate) use watchdog::{Watchdog, in_time};
 
-const MIGRATIONS: [&str; 6] = [
+const MIGRATIONS: [&str; 7] = [
     include_str!("../migrations/postgres/0001_first.sql"),
     include_str!("../migrations/postgres/0002_supplier.sql"),
     include_str!("../migrations/postgres/0003_commit_log.sql"),
     include_str!("../migrations/postgres/0004_timeline.sql"),
     include_str!("../migrations/postgres/0005_task_operations.sql"),
     include_str!("../migrations/postgres/0006_logins.sql"),
+    include_str!("../migrations/postgres/0007_removed_hosts.sql"),
 ];
 /// An arbitrary number that no other program uses.
 const MIGRATION_LOCK: i64 = 0x006d_7573_7465_7200;

@@ -19,13 +19,14 @@ use crate::migrate::migrate;
 use crate::sql::Connection;
 use crate::transaction::Transaction;
 
-pub(crate) const MIGRATIONS: [&str; 6] = [
+pub(crate) const MIGRATIONS: [&str; 7] = [
     include_str!("../migrations/sqlite/0001_first.sql"),
     include_str!("../migrations/sqlite/0002_supplier.sql"),
     include_str!("../migrations/sqlite/0003_commit_log.sql"),
     include_str!("../migrations/sqlite/0004_timeline.sql"),
     include_str!("../migrations/sqlite/0005_task_operations.sql"),
     include_str!("../migrations/sqlite/0006_logins.sql"),
+    include_str!("../migrations/sqlite/0007_removed_hosts.sql"),
 ];
 /// Connections that only read.
 const READERS: u32 = 4;

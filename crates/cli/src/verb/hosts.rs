@@ -1,5 +1,7 @@
 //! `muster hosts`: the machines and their agents.
 
+mod remove;
+
 use std::borrow::Cow;
 
 use api::{HostCheckAnswer, HostRow};
@@ -25,12 +27,23 @@ Examples:
   muster hosts --relay 10.8.0.5                   agents that connect through this relay
   muster hosts 10.0.0.1
   muster hosts 10.0.0.1 --check                   is it fit for its agent? Ends with 1 if not
+  muster hosts remove --gone-for 30d --dry-run    hosts that are gone for good
   muster hosts -o json | jq -r '.hosts[].host' > hosts.txt";
 
 const DEFAULT_ROWS: usize = 1000;
 
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// Forget hosts, their registrations and certificates; their processes keep running
+    #[command(after_help = remove::EXAMPLES)]
+    Remove(remove::Args),
+}
+
 #[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct Args {
+    #[command(subcommand)]
+    action: Option<Action>,
     /// Show this host alone: IP or CLOUD:IP
     #[arg(value_name = "HOST")]
     host: Option<Host>,
@@ -87,6 +100,9 @@ pub struct Args {
 }
 
 pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
+    if let Some(Action::Remove(args)) = &args.action {
+        return remove::run(context, args);
+    }
     let client = context.client()?;
     let out = &context.out;
     if let Some(host) = &args.host {

@@ -18,6 +18,7 @@ mod fake_server;
 mod figures;
 mod groups;
 mod help;
+mod hosts_remove;
 mod jobs;
 mod json;
 mod lists;

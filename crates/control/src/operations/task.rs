@@ -177,5 +177,5 @@ impl Operations {
 }
 
 fn host_of(fleet: &Fleet, id: model::change::HostId) -> Option<Host> {
-    fleet.host(id).map(|view| view.host)
+    fleet.address(id)
 }

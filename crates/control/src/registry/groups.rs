@@ -127,6 +127,7 @@ impl Draft<'_> {
                 agent_id: Some(agent.clone()),
                 enrolled_at: view.enrolled_at,
                 supplier: view.supplier,
+                removed_at: None,
             });
         }
         answer(Code::OK, "success".to_owned(), changed)

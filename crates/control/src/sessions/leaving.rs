@@ -25,6 +25,11 @@ impl Outbox {
         self.change(|pending| pending.move_away = Some(Move { reason }));
     }
 
+    /// Ends the connection because its host was removed.
+    pub(super) fn disconnect_removed(&self, host: Host) {
+        self.disconnect_for_good(crate::enrol::removed(host));
+    }
+
     /// Ends the connection if its host was revoked or enrolled again since it started.
     pub(super) fn disconnect_if_revoked(&self, host: Host, enrolled_at: UnixMillis) {
         let reason = match enrolled_at {
@@ -34,6 +39,10 @@ impl Outbox {
             }
             _ => return,
         };
+        self.disconnect_for_good(reason);
+    }
+
+    fn disconnect_for_good(&self, reason: String) {
         self.change(|pending| {
             pending.bye = Some(Bye {
                 reason,
@@ -90,11 +99,15 @@ impl Outboxes {
         asked.filter(|at| *at >= since).count()
     }
 
-    /// Ends the connections of hosts that a commit revoked or enrolled again.
+    /// Ends the connections of hosts that a commit revoked, removed or enrolled again.
     pub(crate) fn disconnect_revoked(&self, changes: &Changes) {
         for row in &changes.hosts {
-            if let Some(outbox) = self.outbox(row.id) {
-                outbox.disconnect_if_revoked(row.host, row.enrolled_at);
+            let Some(outbox) = self.outbox(row.id) else {
+                continue;
+            };
+            match row.removed_at {
+                Some(_) => outbox.disconnect_removed(row.host),
+                None => outbox.disconnect_if_revoked(row.host, row.enrolled_at),
             }
         }
     }

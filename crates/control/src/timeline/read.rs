@@ -205,13 +205,10 @@ impl Events {
         if kinds.as_ref().is_some_and(Vec::is_empty) {
             return Ok(Vec::new());
         }
-        let hosts = match filter.host {
-            None => None,
-            Some(host) => match self.core.fleet().host_id(&host) {
-                Some(id) => Some(vec![id]),
-                None => return Ok(Vec::new()),
-            },
-        };
+        let hosts = filter.host.map(|host| self.core.fleet().ids_of(&host));
+        if hosts.as_ref().is_some_and(Vec::is_empty) {
+            return Ok(Vec::new());
+        }
         let namespaces = match &filter.process {
             Some(name) => Some(vec![name.namespace.clone()]),
             None => visible.clone(),
@@ -245,16 +242,15 @@ impl Events {
         if kinds.as_ref().is_some_and(Vec::is_empty) {
             return Ok(Vec::new());
         }
-        let (name, host) = {
+        let (name, hosts) = {
             let fleet = self.core.fleet();
             let name = filter.process.as_ref().map(|name| fleet.name_id(name));
-            let host = filter.host.map(|host| fleet.host_id(&host));
-            (name, host)
+            (name, filter.host.map(|host| fleet.ids_of(&host)))
         };
-        if name == Some(None) || host == Some(None) {
+        if name == Some(None) || hosts.as_ref().is_some_and(Vec::is_empty) {
             return Ok(Vec::new());
         }
-        let (name, host) = (name.flatten(), host.flatten());
+        let name = name.flatten();
         let base = TimelinePage {
             limit: AT_A_TIME,
             before: cursor.row,
@@ -267,41 +263,34 @@ impl Events {
             name: name.map(Some),
             ..base.clone()
         };
-        let queries = match (name, host) {
-            (None, None) | (Some(_), None) => vec![named],
-            // Of the process, on one host or on several; and its agent.
-            (Some(_), Some(host)) => vec![
-                TimelinePage {
-                    host: Some(Some(host)),
-                    ..named.clone()
-                },
-                TimelinePage {
-                    host: Some(None),
-                    ..named
-                },
-                TimelinePage {
-                    name: Some(None),
-                    host: Some(Some(host)),
-                    ..base
-                },
-            ],
-            (None, Some(host)) => vec![
-                TimelinePage {
-                    host: Some(Some(host)),
-                    ..base.clone()
-                },
-                TimelinePage {
-                    host: Some(None),
-                    ..base
-                },
-            ],
+        let on = |page: &TimelinePage, host: Option<HostId>| TimelinePage {
+            host: Some(host),
+            ..page.clone()
         };
+        let mut queries = Vec::new();
+        match &hosts {
+            None => queries.push(named),
+            Some(ids) => {
+                // Of the process, on one host or on several; and its agent. A host that was removed had other ids before.
+                for id in ids.iter().copied().map(Some) {
+                    queries.push(on(&named, id));
+                    if name.is_some() {
+                        let agent = TimelinePage {
+                            name: Some(None),
+                            ..base.clone()
+                        };
+                        queries.push(on(&agent, id));
+                    }
+                }
+                queries.push(on(&named, None));
+            }
+        }
         let mut rows = Vec::new();
         for query in queries {
             let seen = Seen {
                 core: &self.core,
                 visible,
-                host,
+                hosts: hosts.as_deref(),
             };
             rows.extend(seen.read(query, filter.limit + 1).await?);
         }
@@ -315,7 +304,8 @@ impl Events {
 struct Seen<'a> {
     core: &'a Core,
     visible: &'a Option<Vec<Namespace>>,
-    host: Option<HostId>,
+    /// The ids of the host that is asked for.
+    hosts: Option<&'a [HostId]>,
 }
 
 impl Seen<'_> {
@@ -347,7 +337,7 @@ impl Seen<'_> {
 
     fn counts(&self, fleet: &Fleet, stored: &StoredTimelineRow) -> bool {
         let row = &stored.row;
-        let on_host = |host: HostId| row.hosts.binary_search(&host).is_ok();
+        let on_host = |ids: &[HostId]| ids.iter().any(|id| row.hosts.binary_search(id).is_ok());
         let is_visible = |name: NameId| {
             let name = fleet.name(name);
             name.is_some_and(|name| {
@@ -355,7 +345,7 @@ impl Seen<'_> {
                 visible.is_none_or(|visible| visible.contains(&name.namespace))
             })
         };
-        self.host.is_none_or(on_host) && row.process.is_none_or(is_visible)
+        self.hosts.is_none_or(on_host) && row.process.is_none_or(is_visible)
     }
 }
 
@@ -374,7 +364,7 @@ impl Found {
     }
 
     fn entry(&self, fleet: &Fleet, asked: Option<Host>) -> TimelineEntry {
-        let address = |id: HostId| fleet.host(id).map(|view| view.host);
+        let address = |id: HostId| fleet.address(id);
         match self {
             Self::Event(stored) => {
                 let event = &stored.event;

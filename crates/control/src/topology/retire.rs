@@ -70,7 +70,7 @@ fn plan(world: &World<'_>, at: model::UnixMillis) -> Changes {
 }
 
 /// Drops services, programs and machines without a process. Sets and modules belong to the source.
-fn drop_places(draft: &mut Draft<'_>, world: &World<'_>, gone: &[BkProcessId]) {
+pub(super) fn drop_places(draft: &mut Draft<'_>, world: &World<'_>, gone: &[BkProcessId]) {
     let view = world.fleet.view();
     let all_gone: RoaringBitmap = gone.iter().map(|id| id.0).collect();
     let rows = || gone.iter().filter_map(|id| view.process(*id));

@@ -26,6 +26,7 @@ fn host(id: u32) -> HostRow {
         agent_id: None,
         enrolled_at: UnixMillis::NEVER,
         supplier: 0,
+        removed_at: None,
     }
 }
 

@@ -17,6 +17,7 @@ mod plain_jobs;
 mod presence;
 mod question;
 mod register;
+mod remove_hosts;
 mod replicas;
 mod restart;
 mod retry_task;

@@ -28,6 +28,7 @@ mod processes;
 mod recheck;
 mod refusals;
 mod register;
+mod remove_hosts;
 mod replicas;
 mod request;
 mod response;
@@ -114,6 +115,7 @@ pub(crate) fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(processes::names))
         .routes(routes!(search::search))
         .routes(routes!(hosts::list))
+        .routes(routes!(remove_hosts::remove))
         .routes(routes!(hosts::show))
         .routes(routes!(hosts::set_agent_id))
         .routes(routes!(hosts::revoke))

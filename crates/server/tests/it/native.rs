@@ -13,6 +13,7 @@ mod me;
 mod operate_matching;
 mod plain_jobs;
 mod processes;
+mod remove_hosts;
 mod revoke_and_drain;
 mod tasks;
 mod templates;

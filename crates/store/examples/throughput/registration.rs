@@ -56,6 +56,7 @@ fn host(n: u32) -> HostRow {
         agent_id: None,
         enrolled_at: UnixMillis(1_700_000_000_000),
         supplier: 0,
+        removed_at: None,
     }
 }
 

@@ -1,4 +1,4 @@
-//! Hosts. A host is never deleted.
+//! Hosts. The row of a removed host stays, because events, tasks and the timeline refer to its id.
 
 use model::change::{HostId, HostRow};
 use model::host::{parse_cloud, parse_ip};
@@ -20,9 +20,9 @@ pub(crate) async fn write(
         log,
         LoggedTable::Hosts,
         [
-            "INSERT INTO hosts (id, cloud, ip, agent_id, enrolled_at, supplier) ",
+            "INSERT INTO hosts (id, cloud, ip, agent_id, enrolled_at, supplier, removed_at) ",
             " ON CONFLICT (id) DO UPDATE SET cloud = excluded.cloud, ip = excluded.ip, agent_id = excluded.agent_id, \
-             enrolled_at = excluded.enrolled_at, supplier = excluded.supplier",
+             enrolled_at = excluded.enrolled_at, supplier = excluded.supplier, removed_at = excluded.removed_at",
         ],
         &ordered(rows, |a, b| a.id.cmp(&b.id)),
         |tuple, row| {
@@ -32,7 +32,8 @@ pub(crate) async fn write(
                 .push_bind(row.host.ip.to_string())
                 .push_bind(row.agent_id.as_ref().map(AgentId::as_str))
                 .push_bind(row.enrolled_at.0)
-                .push_bind(row.supplier);
+                .push_bind(row.supplier)
+                .push_bind(row.removed_at.map(|at| at.0));
         },
     )
     .await
@@ -40,7 +41,7 @@ pub(crate) async fn write(
 
 pub(crate) async fn read(conn: &mut Connection) -> Result<Vec<HostRow>, StoreError> {
     let rows = Statement::new(
-        "SELECT id, cloud, ip, agent_id, enrolled_at, supplier FROM hosts ORDER BY id",
+        "SELECT id, cloud, ip, agent_id, enrolled_at, supplier, removed_at FROM hosts ORDER BY id",
     )
     .fetch_all(conn)
     .await?;
@@ -63,5 +64,6 @@ pub(crate) fn decode(fields: &Fields<'_, '_>) -> Result<HostRow, StoreError> {
             .map_err(|e| fields.corrupt(e))?,
         enrolled_at: UnixMillis(fields.get(4)?),
         supplier: fields.get(5)?,
+        removed_at: fields.added(6)?.map(UnixMillis),
     })
 }

@@ -247,3 +247,50 @@ async fn logins_of_a_postgres_store_of_version_5_stay() {
     }
     check_5(&database).await;
 }
+
+/// The schema before hosts could be removed, and a host of it.
+const SQLITE_6: &str = include_str!("../../migrations/sqlite/0006_logins.sql");
+const POSTGRES_6: &str = include_str!("../../migrations/postgres/0006_logins.sql");
+const HOST_6: &str = "
+    INSERT INTO schema_version (version) VALUES (6);
+    INSERT INTO hosts (id, cloud, ip, agent_id, enrolled_at, supplier) VALUES (4, 1, '10.0.0.4', 'agent-4', 5, 0);
+";
+
+async fn check_6(database: &TestDatabase) {
+    let store = database.open().await;
+    let mut host = store.load().await.unwrap().changes.hosts.remove(0);
+    assert_eq!((host.id.0, host.removed_at), (4, None));
+    host.removed_at = Some(UnixMillis(8));
+    let changes = Changes {
+        hosts: vec![host],
+        ..Changes::default()
+    };
+    store.commit(Revision(7), &changes).await.unwrap();
+    let followed = store.changes_since(Revision(7)).await.unwrap();
+    assert_eq!(followed, (Revision(8), changes.clone()));
+    store.close().await;
+    let again = database.open().await;
+    assert_eq!(again.load().await.unwrap().changes.hosts, changes.hosts);
+    again.close().await;
+}
+
+#[tokio::test]
+async fn hosts_of_a_sqlite_store_of_version_6_stay() {
+    let database = TestDatabase::sqlite();
+    std::fs::create_dir_all(database.file().parent().unwrap()).unwrap();
+    let schema = SQLITE_3.into_iter().chain(SQLITE_5).chain([SQLITE_6]);
+    for statements in schema.chain([VERSIONS_5, HOST_6]) {
+        crate::sqlite::change_directly(&database, statements).await;
+    }
+    check_6(&database).await;
+}
+
+#[tokio::test]
+async fn hosts_of_a_postgres_store_of_version_6_stay() {
+    let mut database = TestDatabase::postgres();
+    let schema = POSTGRES_3.into_iter().chain(POSTGRES_5).chain([POSTGRES_6]);
+    for statements in schema.chain([VERSIONS_5, HOST_6]) {
+        database.server().execute(statements).unwrap();
+    }
+    check_6(&database).await;
+}

@@ -46,6 +46,7 @@ pub fn host(n: u32) -> HostRow {
             .then(|| AgentId::parse(&format!("agent-{n}")).unwrap()),
         enrolled_at: UnixMillis(i64::from(n % 2) * 1_700_000_000_123),
         supplier: i64::from(n % 3) - 1,
+        removed_at: (n % 7 == 6).then(|| UnixMillis(i64::from(n) + 9)),
     }
 }
 

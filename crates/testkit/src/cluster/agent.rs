@@ -76,6 +76,13 @@ impl Agent {
         self.child = Some(child);
     }
 
+    /// Restarts it with a token that no server knows.
+    pub fn restart_without_token(&mut self) {
+        let token = std::mem::replace(&mut self.join_token, "no-such-token".to_owned());
+        self.restart();
+        self.join_token = token;
+    }
+
     /// Restarts it with other servers.
     pub fn restart_with(&mut self, servers: Vec<SocketAddr>) {
         self.servers = servers;

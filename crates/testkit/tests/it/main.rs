@@ -24,6 +24,7 @@ mod readme;
 mod relays;
 mod restore;
 mod sim;
+mod remove_hosts;
 mod simulated_fleet;
 mod soak;
 mod states;

@@ -32,6 +32,7 @@ fn fleet(instances: &[Plain], plain: &[(u32, usize, bool, bool)], up: &[bool]) -
             agent_id: None,
             enrolled_at: UnixMillis::NEVER,
             supplier: 0,
+            removed_at: None,
         });
     }
     for (index, name) in NAMES.iter().enumerate() {

@@ -176,6 +176,7 @@ pub(super) fn fleet_of(before: &[Plain], processes: &[Plain]) -> Fleet {
                 agent_id: None,
                 enrolled_at: UnixMillis::NEVER,
                 supplier: 0,
+                removed_at: None,
             });
             changes.names.push(NameRow {
                 id: NameId(next),

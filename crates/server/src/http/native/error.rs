@@ -226,7 +226,8 @@ impl From<ControlError> for ApiError {
                 })),
                 ..Self::new(ErrorCode::Invalid, message)
             },
-            ControlError::CountChanged { count, .. } => Self {
+            ControlError::CountChanged { count, .. }
+            | ControlError::HostCountChanged { count, .. } => Self {
                 field: Some("expect_count".to_owned()),
                 count: Some(count),
                 ..Self::new(ErrorCode::CountChanged, message)

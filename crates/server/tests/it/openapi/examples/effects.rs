@@ -121,6 +121,11 @@ pub(super) fn native_effects() -> Vec<Effect> {
             json!({"targets": 1, "ok": 1, "user": "alice"}),
         ),
         ("unregister_process", NGINX, json!({"count": 1})),
+        (
+            "remove_hosts",
+            "/audit",
+            json!({"action": "host.remove", "object": "0:10.0.0.2"}),
+        ),
     ]
 }
 
