@@ -13,6 +13,7 @@ pub mod ack_queue;
 mod answer;
 pub mod backoff;
 pub mod check;
+pub mod command_line;
 pub mod config;
 pub mod connect;
 pub mod data;

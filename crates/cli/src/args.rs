@@ -9,8 +9,8 @@ use crate::failure::{EXIT_CODES, Failure};
 use crate::out::{Format, Out};
 use crate::verb::{
     agent, app, audit, completions, console, context, diff, drain, edit, events, export,
-    expression, figures, group, hosts, job, login, logins, logout, logs, operate, passwd, ps,
-    register, relay, replicas, rm, search, server, status, store, summary, task, template,
+    expression, figures, generate, group, hosts, job, login, logins, logout, logs, operate, passwd,
+    ps, register, relay, replicas, rm, search, server, status, store, summary, task, template,
     timeline, token, topology, unregister, up, update, user, watch, webhook, whoami, why,
 };
 
@@ -235,6 +235,9 @@ pub enum Verb {
     /// Print the completions of a shell
     #[command(after_help = completions::EXAMPLES)]
     Completions(completions::Args),
+    /// Write the man pages and completions of muster and muster-agent into a folder, for packages
+    #[command(hide = true, after_help = generate::EXAMPLES)]
+    Generate(generate::Args),
 }
 
 /// A value as it is written on the command line, which is also its name in the API.

@@ -66,10 +66,10 @@ fn run(context: &Context, verb: Verb) -> Result<failure::Exit, failure::Failure>
     use model::Op;
     use verb::{
         agent, app, audit, completions, console, context as contexts, diff, drain, edit, events,
-        export, expression, figures, group, hosts, job, login, logins, logout, logs, operate,
-        passwd, ps, register, relay, replicas, rm, search, server, status, store, summary, task,
-        template, timeline, token, topology, unregister, up, update, user, watch, webhook, whoami,
-        why,
+        export, expression, figures, generate, group, hosts, job, login, logins, logout, logs,
+        operate, passwd, ps, register, relay, replicas, rm, search, server, status, store, summary,
+        task, template, timeline, token, topology, unregister, up, update, user, watch, webhook,
+        whoami, why,
     };
     match verb {
         Verb::Up(args) => up::run(context, &args),
@@ -124,5 +124,6 @@ fn run(context: &Context, verb: Verb) -> Result<failure::Exit, failure::Failure>
         Verb::Store(action) => store::run(context, &action),
         Verb::Audit(args) => audit::run(context, &args),
         Verb::Completions(args) => completions::run(context, &args),
+        Verb::Generate(args) => generate::run(context, &args),
     }
 }

@@ -13,6 +13,7 @@ pub mod events;
 pub mod export;
 pub mod expression;
 pub mod figures;
+pub mod generate;
 pub mod grant;
 pub mod group;
 pub mod hosts;

@@ -13,6 +13,7 @@ mod deployment;
 mod folder;
 mod interrupt;
 mod notices;
+mod package;
 mod screenshots;
 mod server;
 mod soak;
@@ -24,7 +25,7 @@ use clap::{Parser, Subcommand};
 #[derive(Debug, Parser)]
 #[command(
     name = "cargo xtask",
-    about = "Benchmarks of Muster, each printed as one table, a long soak, pictures of the console, and notices for packages"
+    about = "Benchmarks of Muster, each printed as one table, a long soak, pictures of the console, and packages"
 )]
 struct Cli {
     #[command(subcommand)]
@@ -45,6 +46,9 @@ enum Task {
     /// Write the licences of all crates that the shipped binaries contain, for packages.
     #[command(after_help = notices::EXAMPLES)]
     Notices(notices::Args),
+    /// Build binaries for old and new distributions, and packages of them: .deb, .rpm and .tar.gz.
+    #[command(after_help = package::EXAMPLES)]
+    Package(package::Args),
     /// The baseline of `bench agent`, which starts it.
     #[command(hide = true)]
     BareLoop(bench::agent::bare::Args),
@@ -87,6 +91,7 @@ fn main() -> anyhow::Result<()> {
         Task::Soak(args) => soak::run(&args),
         Task::Screenshots(args) => screenshots::run(&args),
         Task::Notices(args) => notices::run(&args),
+        Task::Package(args) => package::run(&args),
         Task::BareLoop(args) => bench::agent::bare::run(&args),
     }
 }

@@ -60,9 +60,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         "--target {}: Muster is built for Linux only",
         args.target
     );
-    let metadata = metadata(&args.target)?;
-    let crates = shipped_crates(&metadata)?;
-    let notices = Notices::read(&crates)?;
+    let notices = notices(&args.target)?;
     let text = notices.to_text();
     match &args.output {
         None => print!("{text}"),
@@ -80,6 +78,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
             .count()
     );
     Ok(())
+}
+
+/// The notices of a package for this platform.
+pub(crate) fn text_of(target: &str) -> anyhow::Result<String> {
+    Ok(notices(target)?.to_text())
+}
+
+fn notices(target: &str) -> anyhow::Result<Notices> {
+    let metadata = metadata(target)?;
+    Notices::read(&shipped_crates(&metadata)?)
 }
 
 fn metadata(target: &str) -> anyhow::Result<Value> {

@@ -170,8 +170,8 @@ impl Operation {
             | "list_users" | "create_user" | "delete_user" | "grant_to_user"
             | "revoke_from_user" | "list_tokens" | "create_token" | "delete_token"
             | "list_webhooks" | "create_webhook" | "delete_webhook" | "test_webhook"
-            | "list_audit" | "export_audit" | "revoke_host" | "upgrade_agents" | "remove_hosts" | "drain"
-            | "stop_draining" | "create_login_code" => Needs::Manage,
+            | "list_audit" | "export_audit" | "revoke_host" | "upgrade_agents" | "remove_hosts"
+            | "drain" | "stop_draining" | "create_login_code" => Needs::Manage,
             other => panic!("add the permission of {other} here"),
         }
     }

@@ -1,0 +1,81 @@
+# What the package of the agent does around its files. Nothing here ends or restarts a process that the agent supervises.
+
+unit=muster-agent.service
+program=/usr/bin/muster-agent
+config=/etc/muster/agent.toml
+data=/var/lib/muster-agent
+
+before_install() {
+  :
+}
+
+after_install() { # "first", or "upgrade"
+  reload_units
+  enable_unit "$unit" "$1"
+  if [ "$1" = upgrade ]; then
+    upgrade_in_place
+  elif [ -e "$config" ]; then
+    act_on_unit start "$unit"
+  else
+    echo "muster-agent: not started, because there is no $config yet."
+    echo "muster-agent: copy $config.example, set server and join, then run: systemctl start muster-agent"
+  fi
+}
+
+# The agent that runs becomes the new binary, with the same pid; its processes notice nothing.
+upgrade_in_place() {
+  code=0
+  if [ -e "$config" ]; then
+    said=$("$program" upgrade --config "$config" 2>&1) || code=$?
+  else
+    said=$("$program" upgrade 2>&1) || code=$?
+  fi
+  case "$code" in
+    0) echo "muster-agent: $said" ;;
+    4) ;; # no agent runs
+    *)
+      echo "muster-agent: the agent that runs was not replaced: $said" >&2
+      echo "muster-agent: its processes are not affected. Try again with: muster-agent upgrade" >&2
+      ;;
+  esac
+}
+
+before_remove() {
+  act_on_unit stop "$unit"
+  stop_agent
+  disable_unit "$unit"
+  echo "muster-agent: the agent is stopped. Processes that it started keep running, without supervision."
+  echo "muster-agent: identity, journal and outputs stay in $data: when the package is installed again, the agent takes them over."
+}
+
+# Ends an agent that systemd does not run; agent.run says which process that is.
+stop_agent() {
+  [ -e "$data/agent.run" ] || return 0
+  pid=$(sed -n 's/.*"pid": *\([0-9][0-9]*\).*/\1/p' "$data/agent.run" | head -n 1)
+  [ -n "$pid" ] || return 0
+  waited=0
+  while is_agent "$pid" && [ "$waited" -lt 30 ]; do
+    [ "$waited" -gt 0 ] || kill -TERM "$pid" || true
+    waited=$((waited + 1))
+    sleep 1
+  done
+}
+
+is_agent() { # PID
+  case "$(readlink "/proc/$1/exe" 2>/dev/null)" in
+    "$program" | "$program (deleted)") return 0 ;;
+  esac
+  return 1
+}
+
+after_remove() {
+  # The binary before the last `muster-agent upgrade --binary`.
+  rm -f "$program.old"
+  reload_units
+}
+
+purge() {
+  rm -rf "$data"
+  rm -f "$config"
+  rmdir /etc/muster 2>/dev/null || true
+}

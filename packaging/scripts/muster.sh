@@ -1,0 +1,61 @@
+# What the package of server and CLI does around its files.
+
+unit=muster-server.service
+program=/usr/bin/muster
+config=/etc/muster/server.toml
+data=/var/lib/muster
+
+before_install() {
+  if ! getent passwd muster >/dev/null; then
+    shell=/usr/sbin/nologin
+    [ -e "$shell" ] || shell=/sbin/nologin
+    useradd --system --user-group --home-dir "$data" --no-create-home --shell "$shell" --comment "Muster server" muster
+  fi
+}
+
+after_install() { # "first", or "upgrade"
+  if [ ! -e "$data" ]; then
+    mkdir -p "$data"
+    chown muster:muster "$data"
+    chmod 0700 "$data"
+  fi
+  reload_units
+  enable_unit "$unit" "$1"
+  if [ "$1" = upgrade ]; then
+    if systemd_runs && systemctl is-active --quiet "$unit"; then
+      act_on_unit restart "$unit"
+    fi
+    name_old_servers
+  elif [ -e "$config" ]; then
+    act_on_unit start "$unit"
+  else
+    echo "muster: the server is not started, because there is no $config yet."
+    echo "muster: copy $config.example, then run: systemctl start muster-server"
+  fi
+}
+
+# Those that systemd does not run, and so cannot restart.
+name_old_servers() {
+  for process in /proc/[0-9]*; do
+    if [ "$(readlink "$process/exe" 2>/dev/null)" = "$program (deleted)" ]; then
+      echo "muster: process ${process#/proc/} still runs the previous version: restart it."
+    fi
+  done
+}
+
+before_remove() {
+  act_on_unit stop "$unit"
+  disable_unit "$unit"
+  echo "muster: the server is stopped. Agents and processes on all hosts keep running; its data stays in $data."
+}
+
+after_remove() {
+  reload_units
+}
+
+# The user stays, so that its number does not become another user's.
+purge() {
+  rm -rf "$data"
+  rm -f "$config"
+  rmdir /etc/muster 2>/dev/null || true
+}
