@@ -5,3 +5,4 @@
 mod dependencies;
 mod links;
 mod notices;
+mod package;
