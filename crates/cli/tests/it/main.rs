@@ -27,6 +27,7 @@ mod logins;
 mod logs_and_diff;
 mod messages;
 mod operate;
+mod packaging;
 mod passwd;
 mod plain_jobs;
 mod precedence;
