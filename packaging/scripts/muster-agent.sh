@@ -10,9 +10,15 @@ before_install() {
 }
 
 after_install() { # "first", or "upgrade"
+  when=$1
+  # dpkg calls it an upgrade when a package that was removed is installed again.
+  if [ -e "$data/package-removed" ]; then
+    rm -f "$data/package-removed"
+    when=first
+  fi
   reload_units
-  enable_unit "$unit" "$1"
-  if [ "$1" = upgrade ]; then
+  enable_unit "$unit" "$when"
+  if [ "$when" = upgrade ]; then
     upgrade_in_place
   elif [ -e "$config" ]; then
     act_on_unit start "$unit"
@@ -44,6 +50,9 @@ before_remove() {
   act_on_unit stop "$unit"
   stop_agent
   disable_unit "$unit"
+  if [ -d "$data" ]; then
+    : >"$data/package-removed"
+  fi
   echo "muster-agent: the agent is stopped. Processes that it started keep running, without supervision."
   echo "muster-agent: identity, journal and outputs stay in $data: when the package is installed again, the agent takes them over."
 }

@@ -14,14 +14,20 @@ before_install() {
 }
 
 after_install() { # "first", or "upgrade"
+  when=$1
+  # dpkg calls it an upgrade when a package that was removed is installed again.
+  if [ -e "$data/package-removed" ]; then
+    rm -f "$data/package-removed"
+    when=first
+  fi
   if [ ! -e "$data" ]; then
     mkdir -p "$data"
     chown muster:muster "$data"
     chmod 0700 "$data"
   fi
   reload_units
-  enable_unit "$unit" "$1"
-  if [ "$1" = upgrade ]; then
+  enable_unit "$unit" "$when"
+  if [ "$when" = upgrade ]; then
     if systemd_runs && systemctl is-active --quiet "$unit"; then
       act_on_unit restart "$unit"
     fi
@@ -46,6 +52,9 @@ name_old_servers() {
 before_remove() {
   act_on_unit stop "$unit"
   disable_unit "$unit"
+  if [ -d "$data" ]; then
+    : >"$data/package-removed"
+  fi
   echo "muster: the server is stopped. Agents and processes on all hosts keep running; its data stays in $data."
 }
 

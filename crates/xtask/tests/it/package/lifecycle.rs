@@ -6,7 +6,7 @@ use serde_json::Value;
 use testing::wait;
 
 use super::made::{Made, VERSION, next_version};
-use super::root::{Root, can_run, said};
+use super::root::{Init, Root, can_run, can_run_systemd, said};
 
 const UNIT_LINK: &str = "/etc/systemd/system/multi-user.target.wants/muster-agent.service";
 
@@ -26,13 +26,13 @@ struct Fixture {
 }
 
 impl Fixture {
-    fn new(installer: Installer) -> Self {
+    fn new(installer: Installer, init: Init) -> Self {
         let kind = match installer {
             Installer::Dpkg => "deb",
             Installer::Rpm => "rpm",
         };
         let fixture = Self {
-            root: Root::new(),
+            root: Root::new(init),
             installer,
             current: Made::new(kind),
             next: Made::next(kind),
@@ -101,11 +101,15 @@ impl Fixture {
         self.root.json(&line)
     }
 
-    /// Starts the server as its own user, with the example of its settings.
-    fn start_server(&self) {
+    /// The example of its settings becomes those of the server.
+    fn configure_server(&self) {
         let config = "cp /etc/muster/server.toml.example /etc/muster/server.toml &&
             chgrp muster /etc/muster/server.toml && chmod 0640 /etc/muster/server.toml";
         self.root.run(&["sh", "-c", config]);
+    }
+
+    /// Starts the server as its own user.
+    fn start_server(&self) {
         let run_as = [
             "setpriv",
             "--reuid=muster",
@@ -115,6 +119,10 @@ impl Fixture {
         let line = ["muster", "server", "--config", "/etc/muster/server.toml"];
         self.root
             .start("server.log", &[&run_as[..], &line].concat());
+        self.wait_for_server();
+    }
+
+    fn wait_for_server(&self) {
         wait::until("the server's cli.toml", || {
             self.root.path("var/lib/muster/cli.toml").exists()
                 && self.root.path("var/lib/muster/join-token").exists()
@@ -160,10 +168,16 @@ impl Fixture {
 
     /// A server, an agent, and a process that it supervises; returns pids of the last two.
     fn start_all(&self) -> (i64, i64) {
+        self.configure_server();
         self.start_server();
         self.configure_agent();
         self.start_agent();
         self.wait_for_agent();
+        self.start_process()
+    }
+
+    /// A process that the agent supervises; returns the pids of both.
+    fn start_process(&self) -> (i64, i64) {
         let register = ["muster", "register", "demo/sleeper", "--user", "root"];
         let what = ["--setup-path", "/tmp", "--start", "exec sleep 100000"];
         self.root.run(&[&register[..], &what].concat());
@@ -248,7 +262,9 @@ fn dpkg_installs_upgrades_removes_and_purges() {
     if !can_run() {
         return;
     }
-    let fixture = Fixture::new(Installer::Dpkg);
+    let fixture = Fixture::new(Installer::Dpkg, Init::Sleep);
+    // Neither systemd nor its tools.
+    std::fs::remove_file(fixture.root.path("usr/bin/systemctl")).unwrap();
     let printed = fixture.install(&fixture.current, &["muster", "muster-agent"]);
     fixture.check_installation(&printed);
     assert!(fixture.root.path(UNIT_LINK).is_symlink());
@@ -279,18 +295,68 @@ fn rpm_installs_upgrades_and_removes() {
     if !can_run() {
         return;
     }
-    let fixture = Fixture::new(Installer::Rpm);
+    let fixture = Fixture::new(Installer::Rpm, Init::Sleep);
     let printed = fixture.install(&fixture.current, &["muster", "muster-agent"]);
     fixture.check_installation(&printed);
+    assert!(fixture.root.path(UNIT_LINK).is_symlink());
     let (agent, process) = fixture.start_all();
     fixture.check_upgrade(agent, process);
     fixture.check_removal(agent, process);
 
     let printed = fixture.remove("muster-agent");
+    assert!(!fixture.root.path(UNIT_LINK).is_symlink());
     let how = "rm -r /etc/muster/agent.toml /var/lib/muster-agent";
     assert!(printed.contains(how), "{printed}");
     assert!(fixture.root.runs(process, "sleep"));
     fixture.remove("muster");
     assert!(!fixture.root.path("usr/lib/muster").exists());
     assert!(fixture.root.path("var/lib/muster/muster.db").exists());
+}
+
+#[test]
+fn under_systemd_the_agent_stays_and_the_server_restarts() {
+    if !can_run() || !can_run_systemd() {
+        return;
+    }
+    let fixture = Fixture::new(Installer::Dpkg, Init::Systemd);
+    let root = &fixture.root;
+    let is_active = |unit: &str| {
+        let output = root.command(&["systemctl", "is-active", unit]).output();
+        String::from_utf8(output.unwrap().stdout).unwrap().trim() == "active"
+    };
+    let main_pid = |unit: &str| -> i64 {
+        let shown = root.run(&["systemctl", "show", "--value", "--property=MainPID", unit]);
+        shown.trim().parse().unwrap()
+    };
+    let printed = fixture.install(&fixture.current, &["muster", "muster-agent"]);
+    fixture.check_installation(&printed);
+    // Without settings a start is no error and starts nothing, as at boot.
+    root.run(&["systemctl", "start", "muster-agent", "muster-server"]);
+    assert!(!is_active("muster-agent") && !is_active("muster-server"));
+
+    fixture.configure_server();
+    root.run(&["systemctl", "start", "muster-server"]);
+    fixture.wait_for_server();
+    fixture.configure_agent();
+    root.run(&["systemctl", "start", "muster-agent"]);
+    fixture.wait_for_agent();
+    let (agent, process) = fixture.start_process();
+    let server = main_pid("muster-server");
+    assert_eq!(main_pid("muster-agent"), agent);
+
+    fixture.install(&fixture.next, &["muster", "muster-agent"]);
+    assert_eq!(fixture.agent(), (agent, next_version()));
+    assert!(is_active("muster-agent") && is_active("muster-server"));
+    assert_eq!(main_pid("muster-agent"), agent);
+    assert_ne!(main_pid("muster-server"), server);
+    assert!(root.runs(process, "sleep"));
+
+    fixture.remove("muster-agent");
+    assert!(!root.runs(agent, "muster-agent"));
+    assert!(root.runs(process, "sleep"));
+    // With its settings still there, a new installation starts it, and it takes the process over.
+    fixture.install(&fixture.next, &["muster-agent"]);
+    assert!(is_active("muster-agent"));
+    fixture.wait_for_agent();
+    assert_eq!(wait::until("the process", || fixture.process()), process);
 }

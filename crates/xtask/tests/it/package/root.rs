@@ -12,6 +12,48 @@ pub(super) struct Root {
     unshare: Child,
     /// The first process of the namespaces.
     init: u32,
+    /// Of a root with systemd. Removed last.
+    _cgroup: Option<ControlGroup>,
+}
+
+/// A control group for everything below a systemd.
+struct ControlGroup {
+    path: PathBuf,
+}
+
+impl ControlGroup {
+    fn new() -> Self {
+        let name = format!("muster-package-test-{}", std::process::id());
+        let path = unified().unwrap().join(name);
+        std::fs::create_dir(&path).unwrap();
+        Self { path }
+    }
+}
+
+impl Drop for ControlGroup {
+    fn drop(&mut self) {
+        // Its processes have ended; from the leaves up.
+        let removed = Command::new("find")
+            .arg(&self.path)
+            .args(["-depth", "-type", "d", "-delete"])
+            .status();
+        assert!(removed.is_ok_and(|status| status.success()) || std::thread::panicking());
+    }
+}
+
+/// Where version 2 of control groups is mounted.
+fn unified() -> Option<PathBuf> {
+    let mounts = std::fs::read_to_string("/proc/self/mounts").ok()?;
+    let mount = mounts
+        .lines()
+        .find(|line| line.split(' ').nth(2) == Some("cgroup2"))?;
+    Some(mount.split(' ').nth(1)?.into())
+}
+
+/// What a test with a systemd of its own needs, beside [`can_run`].
+#[track_caller]
+pub(super) fn can_run_systemd() -> bool {
+    precondition::is_met(unified().is_some(), "control groups of version 2")
 }
 
 /// What a test about installed packages needs.
@@ -55,7 +97,10 @@ fn archive() -> PathBuf {
         let made = folder.join(format!("package-root-{suite}.new.tar"));
         let output = Command::new("mmdebstrap")
             .args(["--quiet", "--mode=root", "--variant=essential"])
-            .args(["--include=passwd", "--aptopt=Acquire::Languages \"none\""])
+            .args([
+                "--include=passwd,systemd,systemd-sysv",
+                "--aptopt=Acquire::Languages \"none\"",
+            ])
             .arg(&suite)
             .arg(&made)
             .output()
@@ -66,8 +111,30 @@ fn archive() -> PathBuf {
     archive
 }
 
+/// What the first process of a root is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Init {
+    /// Sleeps: as in a container or a chroot.
+    Sleep,
+    Systemd,
+}
+
+/// Mounts what the root needs and starts its first process. Arguments: the root, and a command line to run in it.
+const ENTER: &str = r#"set -e
+root=$1; shift
+# Sandboxed units need a root that is a mount.
+mount --bind "$root" "$root"
+mount -t proc proc "$root/proc"
+mount -t tmpfs tmpfs "$root/run"
+if [ "$1" != sleep ]; then
+  mount -t sysfs sysfs "$root/sys"
+  mount -t cgroup2 cgroup2 "$root/sys/fs/cgroup"
+fi
+cd "$root"
+exec chroot "$root" env --ignore-environment container=test PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@""#;
+
 impl Root {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(init: Init) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let unpacked = Command::new("tar")
             .arg("--directory")
@@ -81,35 +148,61 @@ impl Root {
         // Others than root enter it, too.
         let open: std::fs::Permissions = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         std::fs::set_permissions(folder.path(), open).unwrap();
+        // These change the kernel, which all roots share.
+        for unit in ["systemd-sysctl.service", "systemd-modules-load.service"] {
+            let mask = folder.path().join("etc/systemd/system").join(unit);
+            std::os::unix::fs::symlink("/dev/null", mask).unwrap();
+        }
+        let cgroup = (init == Init::Systemd).then(ControlGroup::new);
         // Ends with this thread, and everything in the namespaces with it.
-        let unshare = Command::new("setpriv")
-            .args(["--pdeathsig", "KILL", "unshare"])
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "KILL"]);
+        if let Some(cgroup) = &cgroup {
+            let join = "echo $$ >\"$0/cgroup.procs\"; exec \"$@\"";
+            command.args(["sh", "-c", join]).arg(&cgroup.path);
+            command.args(["unshare", "--cgroup", "--uts", "--ipc"]);
+        } else {
+            command.arg("unshare");
+        }
+        command
             .args(["--mount", "--pid", "--net", "--fork", "--kill-child"])
-            .arg(format!("--root={}", folder.path().display()))
-            .args(["--mount-proc", "sleep", "infinity"])
-            .stdin(Stdio::null())
-            .spawn()
-            .unwrap();
+            .args(["--propagation", "private", "sh", "-c", ENTER, "enter"])
+            .arg(folder.path());
+        match init {
+            Init::Sleep => command.args(["sleep", "infinity"]),
+            Init::Systemd => command.args(["/lib/systemd/systemd", "--log-target=null"]),
+        };
+        let unshare = command.stdin(Stdio::null()).spawn().unwrap();
         let children = format!("/proc/{0}/task/{0}/children", unshare.id());
-        let init = wait::until("the first process of the root", || {
+        let first = wait::until("the first process of the root", || {
             let pid: u32 = std::fs::read_to_string(&children)
                 .ok()?
                 .trim()
                 .parse()
                 .ok()?;
             let program = std::fs::read_link(format!("/proc/{pid}/exe")).ok()?;
-            program.ends_with("sleep").then_some(pid)
+            let name = program.file_name()?;
+            (name == "sleep" || name == "systemd").then_some(pid)
         });
         let root = Self {
             folder,
             unshare,
-            init,
+            init: first,
+            _cgroup: cgroup,
         };
         let up = root
             .nsenter(&["--net"])
             .args(["ip", "link", "set", "lo", "up"])
             .status();
         assert!(up.unwrap().success());
+        if init == Init::Systemd {
+            wait::until("systemd's boot", || {
+                let state = root.command(&["systemctl", "is-system-running"]).output();
+                let state = String::from_utf8(state.unwrap().stdout).unwrap();
+                // Degraded: a unit failed that a container cannot run.
+                ["running", "degraded"].contains(&state.trim())
+            });
+        }
         root
     }
 
