@@ -96,11 +96,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
             vec![Binaries::of_folder(folder, Target::host()?)?]
         }
         None => {
+            let targets = targets(&args.target, &mut not_built)?;
             let tools = match args.setup {
                 true => Tools::install(&target_folder)?,
                 false => Tools::find(&target_folder)?,
             };
-            let targets = targets(&args.target, &mut not_built)?;
             step("web console".into());
             build::console()?;
             let mut binaries = Vec::new();

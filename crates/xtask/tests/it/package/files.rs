@@ -171,3 +171,34 @@ fn the_same_source_gives_the_same_bytes() {
         assert_eq!(sums(Made::new(kind)), sums(Made::new(kind)));
     }
 }
+
+#[test]
+fn a_command_line_that_cannot_be_done_says_why() {
+    let empty = tempfile::tempdir().unwrap();
+    let nothing = empty.path().to_str().unwrap();
+    for (args, expected) in [
+        (
+            &["--target", "mips-unknown-linux-gnu"][..],
+            "packages are made for x86_64-unknown-linux-gnu, ",
+        ),
+        (&["--built", nothing], "--built: there is no "),
+        (
+            &["--built", nothing, "--target", "x86_64-unknown-linux-gnu"],
+            "cannot be used with",
+        ),
+        (&["--only", "zip"], "possible values: deb, rpm, tar"),
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_xtask"))
+            .arg("package")
+            .args(args)
+            .args(["--output", &format!("{nothing}/output")])
+            .output()
+            .unwrap();
+        let said = said(&output);
+        assert!(
+            !output.status.success() && said.contains(expected),
+            "{args:?}: {said}"
+        );
+        assert!(!empty.path().join("output").exists(), "{args:?}");
+    }
+}
