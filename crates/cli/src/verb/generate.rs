@@ -101,20 +101,12 @@ impl Pages {
         self.write_built(command, name, true)
     }
 
-    fn write_built(&self, mut command: Command, name: &str, is_root: bool) -> io::Result<usize> {
-        if !is_root {
-            // The page of the program describes them once.
-            let shared: Vec<clap::Id> = command
-                .get_arguments()
-                .filter(|arg| {
-                    arg.is_global_set() || ["help", "version"].contains(&arg.get_id().as_str())
-                })
-                .map(|arg| arg.get_id().clone())
-                .collect();
-            for id in shared {
-                command = command.mut_arg(id, |arg| arg.hide(true));
-            }
-        }
+    fn write_built(&self, command: Command, name: &str, is_root: bool) -> io::Result<usize> {
+        // The page of the program describes flags of every verb once.
+        let command = match is_root {
+            true => command,
+            false => without_shared_flags(command),
+        };
         let path = self.folder.join(format!("{name}.{}", self.section));
         std::fs::write(path, self.page(&command, name)?)?;
         let mut n_files = 1;
@@ -154,6 +146,19 @@ impl Pages {
         }
         Ok(page)
     }
+}
+
+/// Hides what the help of every verb repeats: global flags, `--help`, `--version`.
+pub fn without_shared_flags(mut command: Command) -> Command {
+    let shared: Vec<clap::Id> = command
+        .get_arguments()
+        .filter(|arg| arg.is_global_set() || ["help", "version"].contains(&arg.get_id().as_str()))
+        .map(|arg| arg.get_id().clone())
+        .collect();
+    for id in shared {
+        command = command.mut_arg(id, |arg| arg.hide(true));
+    }
+    command
 }
 
 /// Examples are tables of commands: `man` must not fill their lines.

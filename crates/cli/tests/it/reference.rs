@@ -10,6 +10,7 @@ use agent::relay::{RelayArgs, RelayConfig};
 use clap::{Args, Command, CommandFactory};
 use cli::args::Cli;
 use cli::config::{KEYS, ServerArgs};
+use cli::verb::generate::without_shared_flags;
 use testing::reference::{check_page, check_part, table};
 
 /// How wide the help is written, whatever the terminal.
@@ -32,16 +33,7 @@ fn the_page_of_the_command_line_is_the_help_of_every_verb() {
 fn add(page: &mut String, mut command: Command, name: &str) {
     let is_root = name == "muster";
     if !is_root {
-        let shared: Vec<clap::Id> = command
-            .get_arguments()
-            .filter(|arg| {
-                arg.is_global_set() || ["help", "version"].contains(&arg.get_id().as_str())
-            })
-            .map(|arg| arg.get_id().clone())
-            .collect();
-        for id in shared {
-            command = command.mut_arg(id, |arg| arg.hide(true));
-        }
+        command = without_shared_flags(command);
     }
     let help = command.clone().term_width(WIDTH).render_help().to_string();
     let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
