@@ -323,3 +323,40 @@ fn gzip(content: &[u8]) -> Vec<u8> {
     let written = encoder.write_all(content).and_then(|()| encoder.finish());
     written.expect("writing to a Vec does not fail")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn binaries_that_need_a_newer_glibc_are_refused_with_the_symbols() {
+        let folder = tempfile::tempdir().expect("a folder");
+        // This test is linked against the glibc of this machine.
+        let this = std::env::current_exe().expect("a test has a program");
+        for name in ["muster", "muster-agent"] {
+            std::fs::copy(&this, folder.path().join(name)).expect("a copy");
+        }
+        let read = |target, has_ceiling| {
+            Binaries::read(folder.path(), target, has_ceiling).expect("they can be read")
+        };
+        let host = Target::host().expect("a known platform");
+        let refused = check(&read(host, true))
+            .expect_err("a newer glibc")
+            .to_string();
+        assert!(
+            refused.contains("must run with glibc 2.17, and need newer symbols: "),
+            "{refused}"
+        );
+        assert!(refused.contains(" (2."), "{refused}");
+        let glibc = check(&read(host, false)).expect("no limit");
+        assert!(glibc.starts_with("2."), "{glibc}");
+        let musl = Target {
+            libc: Libc::Musl,
+            ..host
+        };
+        let refused = check(&read(musl, true))
+            .expect_err("not static")
+            .to_string();
+        assert!(refused.contains("should be static"), "{refused}");
+    }
+}

@@ -70,7 +70,8 @@ impl Binaries {
         Ok(binaries)
     }
 
-    fn read(folder: &Path, target: Target, has_ceiling: bool) -> anyhow::Result<Self> {
+    /// The two binaries of a folder.
+    pub(super) fn read(folder: &Path, target: Target, has_ceiling: bool) -> anyhow::Result<Self> {
         let read = |name: &str| {
             let path = folder.join(name);
             std::fs::read(&path).with_context(|| format!("{} cannot be read", path.display()))
