@@ -6,7 +6,7 @@
 //! 4. write them as `.deb`, `.rpm` and `.tar.gz`, with checksums.
 //!
 //! The packages are written here and not by cargo-deb and cargo-generate-rpm: one list of files and one set of scripts serves all
-//! formats, and CI, which makes packages in each run, does not spend minutes to install both.
+//! formats, and CI, which makes packages in each run, need not compile both tools first.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context, ensure};
 
-/// What `--setup` installs. Both are wheels with ready binaries: seconds, where `cargo install cargo-zigbuild` takes minutes.
+/// What `--setup` installs. Both are wheels with ready binaries: nothing is compiled.
 const PYPI: [&str; 2] = ["ziglang==0.17.0", "cargo-zigbuild==0.24.0"];
 
 /// The virtual environment.
