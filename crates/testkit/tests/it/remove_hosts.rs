@@ -24,7 +24,7 @@ fn a_removed_host_keeps_its_processes_and_joins_again_as_a_new_one() {
     let remove = |body| {
         cluster
             .api
-            .native("POST", "/api/v1/hosts/remove", Some(body))
+            .native("POST", "/api/v1/remove-hosts", Some(body))
     };
     let (status, refused) = remove(json!({"hosts": [HOST]}));
     assert_eq!(status, 409, "{refused}");

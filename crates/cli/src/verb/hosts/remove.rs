@@ -67,7 +67,7 @@ pub(super) fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
         dry_run: dry_run.then_some(true),
         expect_count,
     };
-    let path = Path::new("hosts").join("remove");
+    let path = Path::new("remove-hosts");
     let planned: Value = client.post(&path, &body(true, None))?;
     let plan: HostsRemoved<'_> = crate::client::read(planned.clone())?;
     if args.dry_run {

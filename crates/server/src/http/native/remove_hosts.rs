@@ -20,7 +20,7 @@ const MAX_SHOWN: usize = 1000;
 
 /// Removes hosts: their registrations, certificates, groups and join tokens. Their processes keep running, events and timeline
 /// stay. An agent of a removed host is refused until it joins with a new token.
-#[utoipa::path(post, path = "/api/v1/hosts/remove", operation_id = "remove_hosts", tag = "hosts", request_body = RemoveHostsBody,
+#[utoipa::path(post, path = "/api/v1/remove-hosts", operation_id = "remove_hosts", tag = "hosts", request_body = RemoveHostsBody,
     responses(
         (status = 200, description = "What was removed; of a dry run, what would be", body = HostsRemoved),
         (status = 409, description = "A host is connected, or there is another number of hosts than `expect_count`; nothing was \

@@ -1,4 +1,4 @@
-//! POST /api/v1/hosts/remove, and what every dialect answers for a removed host.
+//! POST /api/v1/remove-hosts, and what every dialect answers for a removed host.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ const HOST: &str = "0:10.0.0.1";
 const NEVER_SEEN: &str = "0:10.0.0.99";
 
 async fn remove(rig: &Rig, body: Value) -> (u16, Value) {
-    rig.native("POST", "/hosts/remove", body).await
+    rig.native("POST", "/remove-hosts", body).await
 }
 
 async fn register(rig: &Rig, hosts: &[&str]) {
