@@ -1,8 +1,11 @@
 # What the package of the agent does around its files. Nothing here ends or restarts a process that the agent supervises.
 
 unit=muster-agent.service
+relay_unit=muster-relay.service
+units="$unit $relay_unit"
 program=/usr/bin/muster-agent
 config=/etc/muster/agent.toml
+relay_config=/etc/muster/relay.toml
 data=/var/lib/muster-agent
 
 before_install() {
@@ -18,6 +21,7 @@ after_install() { # "first", or "upgrade"
   fi
   reload_units
   enable_unit "$unit" "$when"
+  enable_unit "$relay_unit" "$when"
   if [ "$when" = upgrade ]; then
     upgrade_in_place
   elif [ -e "$config" ]; then
@@ -25,6 +29,16 @@ after_install() { # "first", or "upgrade"
   else
     echo "muster-agent: not started, because there is no $config yet."
     echo "muster-agent: copy $config.example, set server and join, then run: systemctl start muster-agent"
+  fi
+  start_relay "$when"
+}
+
+# A relay keeps nothing: its agents connect again within about a second.
+start_relay() { # "first", or "upgrade"
+  if [ "$1" = first ]; then
+    [ ! -e "$relay_config" ] || act_on_unit start "$relay_unit"
+  elif systemd_runs && systemctl is-active --quiet "$relay_unit"; then
+    act_on_unit restart "$relay_unit"
   fi
 }
 
@@ -47,6 +61,8 @@ upgrade_in_place() {
 }
 
 before_remove() {
+  act_on_unit stop "$relay_unit"
+  disable_unit "$relay_unit"
   act_on_unit stop "$unit"
   stop_agent
   disable_unit "$unit"
@@ -85,6 +101,6 @@ after_remove() {
 
 purge() {
   rm -rf "$data"
-  rm -f "$config"
+  rm -f "$config" "$relay_config"
   rmdir /etc/muster 2>/dev/null || true
 }

@@ -1,6 +1,7 @@
 # What the package of server and CLI does around its files.
 
 unit=muster-server.service
+units=$unit
 program=/usr/bin/muster
 config=/etc/muster/server.toml
 data=/var/lib/muster

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use agent::config::{AgentArgs, AgentConfig};
+use agent::relay::{RelayArgs, RelayConfig};
 use clap::{Args, Command};
 use cli::config::KEYS;
 
@@ -57,11 +58,11 @@ fn the_example_of_the_server_names_every_setting() {
     }
 }
 
-#[test]
-fn the_example_of_the_agent_names_every_setting() {
-    let text = example("agent.toml");
+/// Checks that the example names each flag, and passes it to `resolve` as a file: as it is, and with every setting in force.
+fn check_example<A: Args>(name: &str, resolve: impl Fn(String)) {
+    let text = example(name);
     check_comments(&text);
-    let flags = AgentArgs::augment_args(Command::new("agent"));
+    let flags = A::augment_args(Command::new("flags"));
     let flags = flags.get_arguments().filter_map(clap::Arg::get_long);
     let settings = flags.filter(|flag| !["config", "print-config"].contains(flag));
     let expected: BTreeSet<String> = settings.map(|flag| flag.replace('-', "_")).collect();
@@ -69,16 +70,35 @@ fn the_example_of_the_agent_names_every_setting() {
     assert_eq!(keys(&all), expected);
 
     let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("agent.toml");
+    let file = folder.path().join(name);
     for text in [text, all] {
         std::fs::write(&file, text).unwrap();
+        resolve(file.to_str().unwrap().to_owned());
+    }
+}
+
+#[test]
+fn the_example_of_the_agent_names_every_setting() {
+    check_example::<AgentArgs>("agent.toml", |file| {
         let args = AgentArgs {
-            config: Some(file.to_str().unwrap().to_owned()),
+            config: Some(file),
             ..AgentArgs::default()
         };
         let config = AgentConfig::resolve(&args, |_| None).unwrap();
         assert_eq!(config.memory_max, 256 << 20);
-    }
+    });
+}
+
+#[test]
+fn the_example_of_the_relay_names_every_setting() {
+    check_example::<RelayArgs>("relay.toml", |file| {
+        let args = RelayArgs {
+            config: Some(file),
+            ..RelayArgs::default()
+        };
+        let config = RelayConfig::resolve(&args, |_| None).unwrap();
+        assert_eq!(config.settings.max_connections, 20_000);
+    });
 }
 
 #[test]

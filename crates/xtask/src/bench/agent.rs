@@ -7,6 +7,7 @@ pub(crate) mod bare;
 mod install;
 mod measure;
 mod muster;
+mod old_kernels;
 mod others;
 mod process_tree;
 mod sandbox;
@@ -30,6 +31,7 @@ Examples:
   cargo xtask bench agent --install        fetch the others into target/peers, then measure all
   cargo xtask bench agent --quick --peers bare,muster,runit
   cargo xtask bench agent --fsync-ms 200   our agent alone, on a disk whose syncs take 200 ms
+  cargo xtask bench agent --old-kernels    our agent alone, without the system calls of newer kernels
 
 A supervisor that is not in target/peers is skipped and listed as such. Nothing is installed outside of target/.";
 
@@ -53,6 +55,9 @@ pub(crate) struct Args {
     /// Measure our agent alone with syncs that take this many milliseconds longer, and without
     #[arg(long, value_name = "MS", conflicts_with_all = ["peers", "install"])]
     fsync_ms: Option<u64>,
+    /// Measure restarts by our agent alone on this kernel, without the system calls of newer ones, and with pidfds refused
+    #[arg(long, conflicts_with_all = ["peers", "install", "fsync_ms"])]
+    old_kernels: bool,
     /// 100 processes, 10 kills, 5 idle seconds: a quick look
     #[arg(long)]
     quick: bool,
@@ -118,7 +123,7 @@ struct BenchPaths {
 }
 
 fn all_peers() -> Vec<Peer> {
-    let mut peers = vec![bare::peer(), muster::peer(None)];
+    let mut peers = vec![bare::peer(), muster::peer(muster::Handicap::default())];
     peers.extend(others::all());
     peers
 }
@@ -134,6 +139,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     };
     if let Some(sync_ms) = args.fsync_ms {
         return slow_disk::run(&paths, &plan, sync_ms);
+    }
+    if args.old_kernels {
+        return old_kernels::run(&paths, &plan);
     }
     let mut measured = Vec::new();
     for peer in chosen {

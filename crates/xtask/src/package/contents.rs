@@ -62,7 +62,7 @@ the agent, for hosts that are installed from this server.";
 const AGENT_DESCRIPTION: &str = "\
 The agent starts, stops and supervises the processes of one host as its Muster
 server says. Stopping, upgrading or removing the agent leaves the processes
-running.";
+running. The same program is a relay for agents that cannot reach the server.";
 
 impl Built<'_> {
     /// Server, console and CLI.
@@ -101,7 +101,7 @@ impl Built<'_> {
         })
     }
 
-    /// The agent alone.
+    /// The agent, which is also a relay.
     pub(crate) fn agent(&self) -> anyhow::Result<Package> {
         let mut files = vec![
             program("usr/bin/muster-agent", &self.agent),
@@ -112,6 +112,14 @@ impl Built<'_> {
             config(
                 "etc/muster/agent.toml.example",
                 include_str!("../../../../packaging/config/agent.toml"),
+            ),
+            plain(
+                "usr/lib/systemd/system/muster-relay.service",
+                include_str!("../../../../packaging/systemd/muster-relay.service"),
+            ),
+            config(
+                "etc/muster/relay.toml.example",
+                include_str!("../../../../packaging/config/relay.toml"),
             ),
         ];
         self.add_docs("muster-agent", &mut files);

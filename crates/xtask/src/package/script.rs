@@ -25,7 +25,7 @@ esac
         r#"case "$1" in
   remove) after_remove ;;
   purge)
-    forget_unit "$unit"
+    for unit in $units; do forget_unit "$unit"; done
     purge
     ;;
 esac

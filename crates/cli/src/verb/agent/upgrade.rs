@@ -17,16 +17,16 @@ use crate::processes::parse_selector;
 pub(super) fn examples() -> String {
     format!(
         "\
-Examples, for agents of the fleet:
+Examples:
   muster agent upgrade --all                                   to the newest that the server has
   muster agent upgrade --all --version 0.2.0 --batch 5% --max-failures 3 --pause 30s
   muster agent upgrade --host 10.0.0.1,10.0.0.2                these hosts first
   muster agent upgrade --label tier=front --dry-run            only show which ones
-  muster agent upgrade --all --no-wait                         print the job's id; then:
-    muster job watch|pause|resume|cancel|retry ID
+  muster agent upgrade --all --no-wait                         print the job's id; muster job pause,
+                                                               resume, cancel and retry take it
   muster agent versions                                        which version is where
 
-For the agent on this machine, without a server:
+  The agent on this machine, without a server:
   muster agent upgrade --binary ./muster              the agent in /var/lib/muster-agent
   muster-agent upgrade --binary ./muster-agent        the same for the small binary
   muster agent upgrade --data ~/data/agent            the file was replaced already

@@ -210,6 +210,24 @@ pub(super) fn restarts(
     Ok((up, reported))
 }
 
+/// Kills one process after the other, each as soon as the one before is up: how long until each is up again.
+pub(super) fn in_a_row(
+    sandbox: &mut Sandbox,
+    supervisor: &mut dyn Supervisor,
+    plan: &Plan,
+    kills: usize,
+) -> anyhow::Result<Times> {
+    let n = sandbox.n_sleepers();
+    let mut times = Vec::new();
+    for n_killed in 0..kills {
+        interrupt::check()?;
+        let killed_at = Instant::now();
+        kill(&[sandbox.forget_one(n_killed % n)]);
+        times.push(sandbox.wait_until_up(supervisor, killed_at, plan.patience)?);
+    }
+    Ok(times)
+}
+
 /// Kills all at once: how long until all are up again.
 fn storm(
     sandbox: &mut Sandbox,

@@ -26,26 +26,54 @@ what their configuration lists, from their own exec until every process has said
 
 const HOST: &str = r#"{"ip":"127.0.0.1","bk_cloud_id":0,"bk_supplier_id":0}"#;
 
-/// The agent, perhaps on a disk that is slower than that of this machine.
-pub(super) fn peer(disk: Option<Arc<SlowDisk>>) -> Peer {
+/// What the agent is given that is worse than this machine.
+#[derive(Debug, Default)]
+pub(super) struct Handicap {
+    pub(super) disk: Option<Arc<SlowDisk>>,
+    /// One of testkit's restrictions of system calls.
+    pub(super) restriction: Option<&'static str>,
+}
+
+pub(super) fn peer(handicap: Handicap) -> Peer {
     Peer {
         name: "muster",
         package: Package::Ours,
-        start: Box::new(move |sandbox, n| start(sandbox, n, disk.as_deref())),
+        start: Box::new(move |sandbox, n| {
+            let (running, requested_at) = start(sandbox, n, &handicap)?;
+            Ok(Started {
+                supervisor: Box::new(running),
+                requested_at,
+            })
+        }),
     }
 }
 
 #[derive(Debug)]
-struct Running {
+pub(super) struct Running {
     agent: Tree,
+    /// How the agent was started.
+    program: Command,
     client: Client,
     _server: Server,
 }
 
-fn start(sandbox: &Sandbox, n: usize, disk: Option<&SlowDisk>) -> anyhow::Result<Started> {
+/// Starts server and agent, and asks for `n` sleepers.
+pub(super) fn start(
+    sandbox: &Sandbox,
+    n: usize,
+    handicap: &Handicap,
+) -> anyhow::Result<(Running, Instant)> {
     let (server, _) = Server::start(sandbox.binaries(), &sandbox.dir().join("server"))?;
-    let mut program = Command::new(sandbox.binaries().join("muster-agent"));
-    let agents = match disk {
+    let agent = sandbox.binaries().join("muster-agent");
+    let mut program = match handicap.restriction {
+        None => Command::new(agent),
+        Some(restriction) => {
+            let mut program = Command::new(sandbox.binaries().join("restricted"));
+            program.arg(restriction).arg(agent);
+            program
+        }
+    };
+    let agents = match &handicap.disk {
         Some(disk) => disk.attach(&mut program, server.agents)?,
         None => server.agents,
     };
@@ -59,34 +87,41 @@ fn start(sandbox: &Sandbox, n: usize, disk: Option<&SlowDisk>) -> anyhow::Result
     let agent = process_tree::spawn(sandbox, &program, "TERM")?;
     let mut running = Running {
         agent,
+        program,
         client: Client::connect(server.http)?,
         _server: server,
     };
-    running.wait_for_agent()?;
+    running.wait_for_agent(true)?;
     let body = operate(sandbox, n)?;
     let requested_at = Instant::now();
     if n > 0 {
         running.client.gse("operate_proc_multi", body.as_bytes())?;
     }
-    Ok(Started {
-        supervisor: Box::new(running),
-        requested_at,
-    })
+    Ok((running, requested_at))
 }
 
 impl Running {
-    fn wait_for_agent(&mut self) -> anyhow::Result<()> {
+    /// Kills the agent and starts it again: it adopts its processes.
+    pub(super) fn replace_agent(&mut self, sandbox: &Sandbox) -> anyhow::Result<()> {
+        self.agent.kill()?;
+        self.wait_for_agent(false)?;
+        self.agent = process_tree::spawn(sandbox, &self.program, "TERM")?;
+        self.wait_for_agent(true)
+    }
+
+    fn wait_for_agent(&mut self, connected: bool) -> anyhow::Result<()> {
         let since = Instant::now();
         let body = format!(r#"{{"hosts":[{HOST}]}}"#);
         loop {
             let answer = self.client.gse("get_agent_status", body.as_bytes())?;
             let answer: Value = serde_json::from_slice(&answer)?;
-            if answer["data"]["0:127.0.0.1"]["bk_agent_alive"] == 1 {
+            if answer["data"]["0:127.0.0.1"]["bk_agent_alive"] == i32::from(connected) {
                 return Ok(());
             }
             ensure!(
                 since.elapsed() < Duration::from_secs(20),
-                "the agent did not join in 20 s"
+                "the agent did not {} in 20 s",
+                if connected { "connect" } else { "disconnect" }
             );
             interrupt::sleep(Duration::from_millis(5))?;
         }

@@ -63,6 +63,12 @@ impl Tree {
     pub(super) fn pid(&self) -> i32 {
         self.child.id().cast_signed()
     }
+
+    pub(super) fn kill(&mut self) -> anyhow::Result<()> {
+        self.child.kill()?;
+        self.child.wait()?;
+        Ok(())
+    }
 }
 
 impl Supervisor for Tree {
@@ -83,7 +89,6 @@ impl Supervisor for Tree {
 impl Drop for Tree {
     fn drop(&mut self) {
         // It may have exited.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        let _ = self.kill();
     }
 }

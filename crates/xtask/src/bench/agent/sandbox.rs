@@ -72,6 +72,10 @@ impl Sandbox {
         &self.sleeper
     }
 
+    pub(super) fn n_sleepers(&self) -> usize {
+        self.pids.len()
+    }
+
     /// The command line of a sleeper; it needs no quoting.
     pub(super) fn command(&self, index: usize) -> String {
         let fifo = self.fifo();

@@ -16,7 +16,6 @@ use locks::Mutex;
 use super::measure::{self, Plan, percentile};
 use super::sandbox::Sandbox;
 use super::{BenchPaths, Peer, Supervisor, muster, time};
-use crate::interrupt;
 use crate::table::Table;
 
 const SOURCE: &str = include_str!("slow_disk.c");
@@ -146,7 +145,10 @@ pub(super) fn run(paths: &BenchPaths, plan: &Plan, sync_ms: u64) -> anyhow::Resu
     ]);
     for sync_ms in [0, sync_ms] {
         let disk = Arc::new(SlowDisk::build(dir.path(), sync_ms)?);
-        let muster = muster::peer(Some(Arc::clone(&disk)));
+        let muster = muster::peer(muster::Handicap {
+            disk: Some(Arc::clone(&disk)),
+            ..Default::default()
+        });
         let alone = with(&muster, paths, 1, |sandbox, supervisor| {
             disk.require_loaded(supervisor)?;
             measure::restarts(sandbox, supervisor, plan)
@@ -154,7 +156,7 @@ pub(super) fn run(paths: &BenchPaths, plan: &Plan, sync_ms: u64) -> anyhow::Resu
         let (in_a_row, silence) = with(&muster, paths, IN_A_ROW, |sandbox, supervisor| {
             sandbox.wait_for_all(supervisor, Instant::now(), plan.patience)?;
             disk.reset_silence();
-            let times = in_a_row(sandbox, supervisor, plan)?;
+            let times = measure::in_a_row(sandbox, supervisor, plan, 4 * plan.kills)?;
             Ok((times, disk.longest_silence()))
         })?;
         let shown = |times: &[Duration], percent| time(&Ok(percentile(times, percent)), None);
@@ -189,20 +191,4 @@ fn with<T>(
     let mut sandbox = Sandbox::new(paths, n)?;
     let mut started = (muster.start)(&sandbox, n)?;
     work(&mut sandbox, started.supervisor.as_mut())
-}
-
-/// Kills one process after the other: how long until each is up again.
-fn in_a_row(
-    sandbox: &mut Sandbox,
-    supervisor: &mut dyn Supervisor,
-    plan: &Plan,
-) -> anyhow::Result<Vec<Duration>> {
-    let mut times = Vec::new();
-    for kill in 0..4 * plan.kills {
-        interrupt::check()?;
-        let killed_at = Instant::now();
-        measure::kill(&[sandbox.forget_one(kill % IN_A_ROW)]);
-        times.push(sandbox.wait_until_up(supervisor, killed_at, plan.patience)?);
-    }
-    Ok(times)
 }

@@ -47,7 +47,11 @@ fn units_are_valid() {
             .arg(file)
             .arg(root.path()));
     }
-    for unit in ["muster-server.service", "muster-agent.service"] {
+    for unit in [
+        "muster-server.service",
+        "muster-agent.service",
+        "muster-relay.service",
+    ] {
         let path = root.path().join("usr/lib/systemd/system").join(unit);
         // Program and settings are looked up on this machine: give the paths of the extracted package.
         let text = std::fs::read_to_string(&path).unwrap();

@@ -331,8 +331,9 @@ fn under_systemd_the_agent_stays_and_the_server_restarts() {
     let printed = fixture.install(&fixture.current, &["muster", "muster-agent"]);
     fixture.check_installation(&printed);
     // Without settings a start is no error and starts nothing, as at boot.
-    root.run(&["systemctl", "start", "muster-agent", "muster-server"]);
-    assert!(!is_active("muster-agent") && !is_active("muster-server"));
+    let units = ["muster-agent", "muster-server", "muster-relay"];
+    root.run(&[&["systemctl", "start"][..], &units].concat());
+    assert!(units.iter().all(|unit| !is_active(unit)));
 
     fixture.configure_server();
     root.run(&["systemctl", "start", "muster-server"]);
@@ -343,20 +344,26 @@ fn under_systemd_the_agent_stays_and_the_server_restarts() {
     let (agent, process) = fixture.start_process();
     let server = main_pid("muster-server");
     assert_eq!(main_pid("muster-agent"), agent);
+    let settings = "listen = \"127.0.0.1:7201\"\nserver = [\"127.0.0.1:7101\"]\n";
+    std::fs::write(root.path("etc/muster/relay.toml"), settings).unwrap();
+    root.run(&["systemctl", "start", "muster-relay"]);
+    let relay = main_pid("muster-relay");
 
     fixture.install(&fixture.next, &["muster", "muster-agent"]);
     assert_eq!(fixture.agent(), (agent, next_version()));
-    assert!(is_active("muster-agent") && is_active("muster-server"));
+    assert!(units.iter().all(|unit| is_active(unit)));
     assert_eq!(main_pid("muster-agent"), agent);
     assert_ne!(main_pid("muster-server"), server);
+    assert_ne!(main_pid("muster-relay"), relay);
     assert!(root.runs(process, "sleep"));
 
     fixture.remove("muster-agent");
     assert!(!root.runs(agent, "muster-agent"));
+    assert!(!is_active("muster-relay"));
     assert!(root.runs(process, "sleep"));
     // With its settings still there, a new installation starts it, and it takes the process over.
     fixture.install(&fixture.next, &["muster-agent"]);
-    assert!(is_active("muster-agent"));
+    assert!(is_active("muster-agent") && is_active("muster-relay"));
     fixture.wait_for_agent();
     assert_eq!(wait::until("the process", || fixture.process()), process);
 }

@@ -1,4 +1,5 @@
-//! Packages of the debug binaries that this test run has built, made by `cargo xtask package`.
+//! Packages of the debug binaries that this test run has built, made by `cargo xtask package`; or of those in the folder that
+//! `MUSTER_TEST_PROGRAMS` names.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,14 +17,16 @@ pub(super) fn next_version() -> String {
 
 /// The folder of the programs that the workspace is built into.
 pub(super) fn programs() -> PathBuf {
-    let folder = Path::new(env!("CARGO_BIN_EXE_xtask")).parent().unwrap();
+    let built = Path::new(env!("CARGO_BIN_EXE_xtask")).parent().unwrap();
+    let named = std::env::var_os("MUSTER_TEST_PROGRAMS").map(PathBuf::from);
+    let folder = named.unwrap_or_else(|| built.to_owned());
     for name in ["muster", "muster-agent"] {
         assert!(
             folder.join(name).exists(),
             "{name} is missing: run `cargo build --workspace --bins` first"
         );
     }
-    folder.to_owned()
+    folder
 }
 
 /// Packages in a folder of their own.

@@ -76,8 +76,12 @@ pub(super) fn can_run() -> bool {
         )
 }
 
-/// The release of the Debian that runs here: binaries that are built here run there.
+/// The release of Debian in the root: the one that runs here, because binaries that are built here run there; or the one that
+/// `MUSTER_TEST_SUITE` names, for binaries that run on older ones.
 fn debian_suite() -> Option<String> {
+    if let Ok(suite) = std::env::var("MUSTER_TEST_SUITE") {
+        return Some(suite);
+    }
     let text = std::fs::read_to_string("/etc/os-release").ok()?;
     let value = |key: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix(key))?;
