@@ -72,6 +72,8 @@ Examples:
     muster-agent --config /etc/muster/agent.toml
   What would it use?
     muster-agent --config /etc/muster/agent.toml --print-config
+  Does the server take the token? The host joins, and the agent starts later:
+    MUSTER_JOIN_TOKEN=… muster-agent --config /etc/muster/agent.toml --join-only
 
 A flag counts before its environment variable, the variable before the file, the file before the
 default.
@@ -137,6 +139,9 @@ pub struct AgentArgs {
     /// Print the resulting configuration as TOML, without secrets, and exit
     #[arg(long)]
     pub print_config: bool,
+    /// Join with the token and exit: leaves an identity in the data directory, or everything as it was
+    #[arg(long, conflicts_with = "print_config")]
+    pub join_only: bool,
 }
 
 /// A valid configuration.

@@ -22,6 +22,7 @@ pub mod error;
 pub mod facts;
 pub mod identity;
 pub mod image;
+pub mod join_only;
 pub mod log;
 mod memory;
 pub mod reconcile;

@@ -26,6 +26,7 @@ use crate::error::{AgentError, chain};
 use crate::facts::HostFacts;
 use crate::identity::{self, EnrolmentState, Identity, IdentityError};
 use crate::image::{self, Image};
+use crate::join_only::join_only;
 use crate::log;
 use crate::memory::MemoryWatch;
 use crate::renewal::{Credentials, keep_renewing};
@@ -51,6 +52,10 @@ pub fn command(program: &'static str, args: AgentArgs) -> Result<(), AgentError>
         return Ok(());
     }
     log::init(config.log, config.log_format);
+    if args.join_only {
+        writeln!(std::io::stdout(), "{}", join_only(&config)?)?;
+        return Ok(());
+    }
     run(program, config)
 }
 

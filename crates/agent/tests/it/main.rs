@@ -11,6 +11,7 @@ mod delivery;
 mod enrolment;
 mod fake_server;
 mod fixture;
+mod join_only;
 mod moving;
 mod reconcile;
 mod renewal;

@@ -3,9 +3,10 @@
 mod upgrade;
 mod versions;
 
-use agent::check::{self, CheckArgs, CheckSubject};
 use std::time::Duration;
 
+use agent::check::{self, CheckArgs, CheckSubject};
+use agent::join_only::join_only;
 use agent::{AgentArgs, AgentConfig, AgentError, OtherProcess};
 use model::Host;
 use rustix::process::{Pid, Signal, getpid, getppid, kill_process};
@@ -108,19 +109,26 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         context.out.config(&table)?;
         return Ok(Exit::Ok);
     }
-    match agent::command("muster", args.agent) {
-        Ok(()) => Ok(Exit::Ok),
-        Err(error) => {
-            let kind = match &error {
-                AgentError::Config(_)
-                | AgentError::Data(_)
-                | AgentError::Identity(_)
-                | AgentError::Enrol(_) => Kind::Usage,
-                _ => Kind::Failed,
-            };
-            Err(Failure::new(kind, format!("agent: {}", chain(&error))))
-        }
+    if args.agent.join_only && context.out.is_document() {
+        let config = AgentConfig::resolve(&args.agent, environment)?;
+        context
+            .out
+            .document(&join_only(&config).map_err(failure)?)?;
+        return Ok(Exit::Ok);
     }
+    agent::command("muster", args.agent).map_err(failure)?;
+    Ok(Exit::Ok)
+}
+
+fn failure(error: AgentError) -> Failure {
+    let kind = match &error {
+        AgentError::Config(_)
+        | AgentError::Data(_)
+        | AgentError::Identity(_)
+        | AgentError::Enrol(_) => Kind::Usage,
+        _ => Kind::Failed,
+    };
+    Failure::new(kind, format!("agent: {}", chain(&error)))
 }
 
 fn revoke(context: &Context, host: Host, confirm: ConfirmArgs) -> Result<Exit, Failure> {
