@@ -51,7 +51,10 @@ await flow(async browser => {
     await press('Create');
     await page.waitForSelector('.admin-secret');
     const token = await page.locator('.admin-secret code').first().textContent();
-    assert.match((await page.locator('.admin-secret code').last().textContent()) ?? '', /muster agent --server/);
+    assert.match(
+      (await page.locator('.admin-secret code').last().textContent()) ?? '',
+      /^curl -fsS http:.*install\.sh \| sh -s -- --token /,
+    );
     await press('Done');
     await gone();
     assert.ok(token && !(await page.content()).includes(token), 'it is nowhere in the page');

@@ -1,6 +1,6 @@
 // A server without processes shows how to add a host and register a process, and turns into the overview by itself.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import {
   axeClean,
   connectedHosts,
@@ -41,12 +41,17 @@ await flow(async browser => {
     await steps.nth(0).getByRole('button', { name: 'Copy' }).click();
     const command = await page.evaluate(() => navigator.clipboard.readText());
     assert.equal(command, await steps.nth(0).locator('.code-block').textContent());
-    const line = `exec env ${command.replace('ADDRESS', '10.5.0.9')} --data ${folder}/joined`;
-    const agent = spawn('sh', ['-c', line], { cwd: folder, stdio: 'ignore' });
+    assert.ok(command.startsWith(`curl -fsS ${url}/install.sh | sh -s -- --token `), command);
+    // As it is, but in a folder of its own and under another address.
+    const joined = `${folder}/joined`;
+    const places = `--data ${joined}/data --bin-dir ${joined}/bin --config-dir ${joined}/etc --no-service`;
+    const run = words => execFileSync('sh', ['-c', `${words} 2>&1`], { cwd: folder, encoding: 'utf8' });
+    const said = run(`${command} --ip 10.5.0.9 ${places}`);
     try {
+      assert.match(said, /muster-agent .* is connected to /);
       await steps.nth(0).getByText('2 hosts').waitFor();
     } finally {
-      agent.kill();
+      run(`curl -fsS ${url}/install.sh | sh -s -- --uninstall --purge ${places}`);
     }
   });
 

@@ -1,10 +1,8 @@
-/** The command that makes a machine a host. The token stands in the environment, where other users cannot read it. */
+/** The line that makes a machine a host: the server's own, so that console and CLI show the same. */
 import type { CreatedToken } from '../api/types';
 
-export function joinCommand({ token, agents_address: address }: CreatedToken): string {
-  const port = address?.split(':').pop() ?? 'PORT';
-  return `MUSTER_JOIN_TOKEN=${token} muster agent --server ${location.hostname}:${port} --ip ADDRESS`;
-}
+export const joinCommand = ({ token, install }: CreatedToken): string =>
+  install ?? `curl -fsS ${location.origin}/install.sh | sh -s -- --token ${token}`;
 
 /** Whether agents of other machines cannot reach the server that this page came from. */
 export const takesOwnMachineOnly = ({ agents_address: address }: CreatedToken) =>

@@ -56,5 +56,8 @@ responses! {
         pub expires_at: UnixMillis,
         /// Where the replica that answers listens for agents; a wildcard address is any of its own.
         pub agents_address: Option<String>,
+        /// The line that makes a machine a host, run there as root. It names this server by the address of this request; null
+        /// if that has none.
+        pub install: Option<String>,
     }
 }

@@ -6,7 +6,7 @@ mod replica;
 pub use data::replace_private;
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -203,6 +203,10 @@ fn add_agent_binaries(control: &Control, config: &Config) {
     let Ok(exe) = std::env::current_exe() else {
         return;
     };
+    // An archive that was unpacked anywhere has the same layout.
+    if let Some(root) = exe.parent().and_then(Path::parent) {
+        binaries.add_folder(root.join("lib/muster/agents"));
+    }
     let (version, arch) = (env!("CARGO_PKG_VERSION"), std::env::consts::ARCH);
     for program in ["muster-agent", "muster"] {
         let path = exe.with_file_name(program);

@@ -1,5 +1,6 @@
 //! `muster token`: tokens that let new agents join.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use api::{CreatedToken, Scalar, TokenBody, TokenList};
@@ -24,7 +25,9 @@ Examples:
   muster token list
   muster token delete ID
 
-On the new host: MUSTER_JOIN_TOKEN=… muster agent --server SERVER:7101 --ip 10.0.0.7";
+Prints the token, and the line that makes a machine a host (run it there, as root):
+  curl -fsS http://SERVER:7100/install.sh | sh -s -- --token TOKEN
+With -o json that line is the field install.";
 
 #[derive(Debug, clap::Subcommand)]
 pub enum Action {
@@ -110,6 +113,48 @@ fn create(context: &Context, args: &CreateArgs) -> Result<(), Failure> {
             "it is not shown again; muster token delete {} takes it back",
             created.id
         ));
+        if let Some(line) = &created.install {
+            out.note(format!("on the new host, as root:\n  {line}"));
+            if let Some(loopback) = loopback_in(line) {
+                out.note(format!(
+                    "other machines need the address of this one in place of {loopback}, and a server that listens there (--http and --agents)"
+                ));
+            }
+        }
         Ok(())
     })
+}
+
+/// The name of this machine in the line, if other machines cannot use it.
+fn loopback_in(line: &str) -> Option<&str> {
+    let (_, rest) = line.split_once("://")?;
+    let (authority, _) = rest.split_once('/')?;
+    let name = match authority.strip_prefix('[') {
+        Some(v6) => v6.split(']').next()?,
+        None => authority.split(':').next()?,
+    };
+    let is_loopback = name.parse::<IpAddr>().map_or_else(
+        |_| name.eq_ignore_ascii_case("localhost"),
+        |ip| ip.is_loopback(),
+    );
+    is_loopback.then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_for_this_machine_alone_is_recognised() {
+        let found = |authority: &str| {
+            let line = format!("curl -fsS http://{authority}/install.sh | sh -s -- --token x");
+            loopback_in(&line).map(str::to_owned)
+        };
+        assert_eq!(found("127.0.0.1:7100").as_deref(), Some("127.0.0.1"));
+        assert_eq!(found("localhost").as_deref(), Some("localhost"));
+        assert_eq!(found("[::1]:7100").as_deref(), Some("::1"));
+        for other in ["10.0.0.1:7100", "muster.example.org", "[2001:db8::1]:7100"] {
+            assert_eq!(found(other), None, "{other}");
+        }
+    }
 }

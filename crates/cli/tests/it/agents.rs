@@ -9,7 +9,9 @@ use crate::fake_server::{FakeServer, ok, status};
 fn a_token_may_be_for_one_host_once_and_within_the_hour() {
     let server = FakeServer::new(|asked| match asked.line.as_str() {
         "POST /api/v1/tokens" => {
-            status(201, json!({"id": "t1", "token": "tok.fp", "expires_at": 0}))
+            let line = "curl -fsS http://127.0.0.1:7100/install.sh | sh -s -- --token tok.fp";
+            let made = json!({"id": "t1", "token": "tok.fp", "expires_at": 0, "install": line});
+            status(201, made)
         }
         _ => ok(
             json!({"tokens": [{"id": "t1", "host": "0:10.0.0.7", "expires_at": 0, "created_at": 1, "uses_left": 1}]}),
@@ -18,7 +20,12 @@ fn a_token_may_be_for_one_host_once_and_within_the_hour() {
     let words = "token create --host 0:10.0.0.7 --expires 1h --uses 1";
     let words: Vec<&str> = words.split(' ').collect();
     let ran = muster(&words).to(&server.url).run();
+    // Scripts read the token alone; people read how to use it.
     assert_eq!(ran.stdout, "tok.fp\n");
+    let line = "\n  curl -fsS http://127.0.0.1:7100/install.sh | sh -s -- --token tok.fp\n";
+    assert!(ran.stderr.contains(line), "{ran:?}");
+    let warning = "other machines need the address of this one in place of 127.0.0.1";
+    assert!(ran.stderr.contains(warning), "{ran:?}");
     let asked = server.asked();
     assert_eq!(
         asked[0].body,

@@ -9,6 +9,7 @@ mod cmdb;
 mod gse;
 mod gsekit;
 mod http_limits;
+mod install;
 mod native;
 mod openapi;
 mod random;

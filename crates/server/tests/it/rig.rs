@@ -125,7 +125,10 @@ impl Rig {
         body: &[u8],
     ) -> TcpStream {
         let mut stream = TcpStream::connect(self.address).await.unwrap();
-        let mut head = format!("{method} {path} HTTP/1.1\r\nhost: muster\r\nconnection: close\r\n");
+        let mut head = format!("{method} {path} HTTP/1.1\r\nconnection: close\r\n");
+        if !headers.iter().any(|(name, _)| *name == "host") {
+            head += "host: muster\r\n";
+        }
         for (name, value) in headers {
             head += &format!("{name}: {value}\r\n");
         }

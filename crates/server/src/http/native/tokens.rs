@@ -2,7 +2,7 @@
 
 use api::{CreatedToken, Scalar, TokenBody, TokenList, TokenRow};
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use control::NewJoinToken;
 use model::{Host, Invalid};
@@ -12,7 +12,7 @@ use super::caller::Authenticated;
 use super::refusals::Refusals;
 use super::request::{JsonBody, PathParams, parse_duration};
 use super::response::{json, ok};
-use crate::http::HttpState;
+use crate::http::{HttpState, install};
 
 /// Lists join tokens.
 #[utoipa::path(get, path = "/api/v1/tokens", operation_id = "list_tokens", tag = "access",
@@ -41,6 +41,7 @@ pub(crate) async fn list(
 pub(crate) async fn create(
     State(http): State<HttpState>,
     Authenticated(caller): Authenticated,
+    headers: HeaderMap,
     JsonBody(body): JsonBody<TokenBody>,
 ) -> Result<Response, ApiError> {
     let host = body.host.filter(|host| !host.trim().is_empty());
@@ -69,9 +70,11 @@ pub(crate) async fn create(
         secret,
         ca_sha256: http.ca_sha256,
     };
+    let token = token.to_string();
     let created = CreatedToken {
         id: record.id,
-        token: token.to_string(),
+        install: install::line(&http, &headers, &token, host),
+        token,
         expires_at: record.expires_at,
         agents_address: http.agents_address.map(|address| address.to_string()),
     };
