@@ -8,57 +8,15 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use testkit::{Api, Cluster, program, wait};
+use testkit::{Api, Cluster, wait};
 
+use crate::agent_binary::{NEW, OLD, agent_of_version, handed_out, impostor};
 use crate::fixture::Fixture;
 use crate::sim::Sim;
 
-const OLD: &str = env!("CARGO_PKG_VERSION");
-/// As long as the old one: it takes its place in a copy of the binary.
-const NEW: &str = "9.9.9";
 const N_REAL: usize = 20;
 const N_SIMULATED: u64 = 1_000;
 const JOB_WITHIN: Duration = Duration::from_secs(150);
-
-/// A copy of the agent that says it is of another version, without debug information.
-fn agent_of_version(version: &str, to: &Path) {
-    let stripped = Command::new("strip")
-        .arg("-o")
-        .arg(to)
-        .arg(program::path("muster-agent"))
-        .status();
-    assert!(stripped.unwrap().success());
-    let mut bytes = std::fs::read(to).unwrap();
-    let (old, new) = (OLD.as_bytes(), version.as_bytes());
-    assert_eq!(old.len(), new.len());
-    let places: Vec<usize> = (0..bytes.len() - old.len())
-        .filter(|at| &bytes[*at..*at + old.len()] == old)
-        .collect();
-    for at in places {
-        bytes[at..at + new.len()].copy_from_slice(new);
-    }
-    std::fs::write(to, bytes).unwrap();
-    let says = Command::new(to).arg("--version").output().unwrap();
-    assert_eq!(
-        String::from_utf8_lossy(&says.stdout).trim(),
-        format!("muster-agent {version}")
-    );
-}
-
-/// A binary that says this version, and does this when it is started as an agent.
-fn impostor(version: &str, instead: &str, to: &Path) {
-    let script = format!(
-        "#!/bin/sh\nif [ \"$1\" = --version ]; then echo muster-agent {version}; exit; fi\n{instead}\n"
-    );
-    std::fs::write(to, script).unwrap();
-}
-
-/// Where the server looks for binaries.
-fn handed_out(cluster: &Cluster, version: &str, arch: &str) -> PathBuf {
-    let folder = cluster.path().join("server/agents");
-    std::fs::create_dir_all(&folder).unwrap();
-    folder.join(format!("muster-agent-{version}-{arch}"))
-}
 
 /// An agent with a binary of its own, which can be replaced.
 struct OwnAgent {
@@ -125,7 +83,7 @@ fn native(api: &Api, method: &str, path: &str, body: Option<Value>) -> Value {
 }
 
 /// Begins an upgrade, and waits for its end.
-fn upgrade(api: &Api, body: Value) -> Value {
+pub(crate) fn upgrade(api: &Api, body: Value) -> Value {
     let begun = native(api, "POST", "/api/v1/agents/upgrade", Some(body));
     ended(api, begun["job"].as_u64().unwrap())
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed expectation is a failed test")]
 
+mod agent_binary;
 mod agent_upgrades;
 mod agents;
 mod cluster;
@@ -17,6 +18,7 @@ mod events;
 mod examples;
 mod fixture;
 mod host_check;
+mod install;
 mod jobs;
 mod logs;
 mod operations;
