@@ -1,5 +1,7 @@
 //! What happens to agent and processes when packages are installed, upgraded, removed and purged.
 
+mod one_line;
+
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
 use serde_json::Value;
@@ -320,14 +322,8 @@ fn under_systemd_the_agent_stays_and_the_server_restarts() {
     }
     let fixture = Fixture::new(Installer::Dpkg, Init::Systemd);
     let root = &fixture.root;
-    let is_active = |unit: &str| {
-        let output = root.command(&["systemctl", "is-active", unit]).output();
-        String::from_utf8(output.unwrap().stdout).unwrap().trim() == "active"
-    };
-    let main_pid = |unit: &str| -> i64 {
-        let shown = root.run(&["systemctl", "show", "--value", "--property=MainPID", unit]);
-        shown.trim().parse().unwrap()
-    };
+    let is_active = |unit: &str| root.is_active(unit);
+    let main_pid = |unit: &str| root.main_pid(unit);
     let printed = fixture.install(&fixture.current, &["muster", "muster-agent"]);
     fixture.check_installation(&printed);
     // Without settings a start is no error and starts nothing, as at boot.

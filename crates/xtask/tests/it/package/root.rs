@@ -90,21 +90,22 @@ fn debian_suite() -> Option<String> {
     (value("ID=")? == "debian").then(|| value("VERSION_CODENAME="))?
 }
 
+/// Beside what is essential.
+const PACKAGES: &str = "passwd,systemd,systemd-sysv,curl";
+
 /// The root as an archive, made once by the first test that needs it.
 fn archive() -> PathBuf {
     let suite = debian_suite().unwrap();
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let archive = folder.join(format!("package-root-{suite}.tar"));
+    let archive = folder.join(format!("package-root-{suite}-{PACKAGES}.tar"));
     let lock = std::fs::File::create(folder.join("package-root.lock")).unwrap();
     lock.lock().unwrap();
     if !archive.exists() {
         let made = folder.join(format!("package-root-{suite}.new.tar"));
         let output = Command::new("mmdebstrap")
             .args(["--quiet", "--mode=root", "--variant=essential"])
-            .args([
-                "--include=passwd,systemd,systemd-sysv",
-                "--aptopt=Acquire::Languages \"none\"",
-            ])
+            .arg(format!("--include={PACKAGES}"))
+            .arg("--aptopt=Acquire::Languages \"none\"")
             .arg(&suite)
             .arg(&made)
             .output()
@@ -267,6 +268,18 @@ impl Root {
             .status()
             .unwrap();
         assert!(status.success(), "{args:?}");
+    }
+
+    /// Whether systemd runs this unit.
+    pub(super) fn is_active(&self, unit: &str) -> bool {
+        let output = self.command(&["systemctl", "is-active", unit]).output();
+        String::from_utf8(output.unwrap().stdout).unwrap().trim() == "active"
+    }
+
+    #[track_caller]
+    pub(super) fn main_pid(&self, unit: &str) -> i64 {
+        let shown = self.run(&["systemctl", "show", "--value", "--property=MainPID", unit]);
+        shown.trim().parse().unwrap()
     }
 
     /// Whether a process of the root runs this program; a zombie does not.
