@@ -64,7 +64,7 @@ fn check_example<A: Args>(name: &str, resolve: impl Fn(String)) {
     check_comments(&text);
     let flags = A::augment_args(Command::new("flags"));
     let flags = flags.get_arguments().filter_map(clap::Arg::get_long);
-    let settings = flags.filter(|flag| !["config", "print-config"].contains(flag));
+    let settings = flags.filter(|flag| !["config", "print-config", "join-only"].contains(flag));
     let expected: BTreeSet<String> = settings.map(|flag| flag.replace('-', "_")).collect();
     let all = with_all_settings(&text);
     assert_eq!(keys(&all), expected);

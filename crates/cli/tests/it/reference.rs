@@ -57,7 +57,7 @@ fn settings(command: &Command) -> Vec<Vec<String>> {
         .filter_map(|arg| Some((arg.get_long()?, arg)));
     flags
         .filter(|(flag, arg)| {
-            !["config", "print-config", "help"].contains(flag) && !arg.is_hide_set()
+            !["config", "print-config", "join-only", "help"].contains(flag) && !arg.is_hide_set()
         })
         .map(|(flag, arg)| {
             let help = arg.get_help().unwrap().to_string().replace('\n', " ");
