@@ -44,7 +44,9 @@ responses! {
         pub arch: Option<Cow<'a, str>>,
         /// The program that runs as the agent, if the server can replace it; empty if it cannot.
         pub program: Option<Cow<'a, str>>,
-        /// The newest version of the protocol with servers that it speaks.
+        /// The oldest version of the protocol with servers that it speaks; 0 where that is not known.
+        pub protocol_oldest: Option<u32>,
+        /// The newest.
         pub protocol: Option<u32>,
         /// What the agent does without because its kernel does not offer or permit it: `pidfd_open`, `pidfd_send_signal`,
         /// `clone3`, `close_range`, `cgroups`, `cgroup.kill`.

@@ -115,12 +115,8 @@ impl Sessions {
             permanent: true,
             rejoin: false,
         };
-        let version = wire::version::agree(hello.oldest, hello.newest).ok_or_else(|| {
-            refuse(format!(
-                "no common protocol version: the agent speaks {} to {}",
-                hello.oldest, hello.newest
-            ))
-        })?;
+        let version = wire::version::agree(hello.oldest, hello.newest)
+            .ok_or_else(|| refuse(no_common_version(hello)))?;
         let claimed =
             Host::parse(i64::from(hello.cloud), &hello.ip).map_err(|e| refuse(e.to_string()))?;
         if claimed != certified {
@@ -297,6 +293,22 @@ impl Drop for Session {
     }
 }
 
+/// Why an agent is refused that speaks no version of the protocol that this server speaks, and which side is to be upgraded.
+fn no_common_version(hello: &Hello) -> String {
+    use wire::version::{NEWEST, OLDEST};
+    let remedy = match hello.newest < OLDEST {
+        true => "upgrade the agent on its host, with its package or install.sh",
+        false => "upgrade the server",
+    };
+    format!(
+        "no common protocol version: agent {} speaks {} to {}, server {} speaks {OLDEST} to {NEWEST}; {remedy}",
+        hello.agent_version,
+        hello.oldest,
+        hello.newest,
+        env!("CARGO_PKG_VERSION"),
+    )
+}
+
 /// Those of these names that this server knows.
 pub(crate) fn features(names: &[String]) -> KernelFeatures {
     let known = names.iter().filter_map(|name| KernelFeature::parse(name));
@@ -314,6 +326,7 @@ fn info_of(hello: &Hello, relay: Option<SocketAddr>) -> AgentInfo {
         missing: features(&hello.missing),
         arch: hello.arch.clone(),
         program: hello.program.clone(),
+        protocol_oldest: hello.oldest,
         protocol: hello.newest,
         relay,
     }

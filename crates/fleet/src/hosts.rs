@@ -46,6 +46,8 @@ pub struct AgentInfo {
     pub arch: String,
     /// The program that a server may replace; empty if it may not.
     pub program: String,
+    /// The oldest version of the protocol that it speaks; 0 if a replica of an earlier version told of it.
+    pub protocol_oldest: u32,
     /// The newest version of the protocol that it speaks.
     pub protocol: u32,
     /// The relay between agent and server: its address as the server sees it, and the port that the agent connects to.

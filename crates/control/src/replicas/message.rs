@@ -144,6 +144,8 @@ pub(super) struct AgentInfoMessage {
     /// `IP:PORT`; empty without a relay, and from a replica of an earlier version.
     #[prost(string, tag = "11")]
     relay: String,
+    #[prost(uint32, tag = "12")]
+    protocol_oldest: u32,
 }
 
 impl From<&AgentInfo> for AgentInfoMessage {
@@ -163,6 +165,7 @@ impl From<&AgentInfo> for AgentInfoMessage {
                 .relay
                 .map(|relay| relay.to_string())
                 .unwrap_or_default(),
+            protocol_oldest: info.protocol_oldest,
         }
     }
 }
@@ -181,6 +184,7 @@ impl From<AgentInfoMessage> for AgentInfo {
             program: info.program,
             protocol: info.protocol,
             relay: info.relay.parse().ok(),
+            protocol_oldest: info.protocol_oldest,
         }
         .bound()
     }

@@ -228,14 +228,29 @@ async fn an_agent_may_connect_only_for_the_host_of_its_certificate() {
         newest: 99,
         ..hello(certified, 0)
     };
-    assert!(
-        rig.control
+    let past = Hello {
+        oldest: 0,
+        newest: 0,
+        agent_version: "0.0.9".into(),
+        ..hello(certified, 0)
+    };
+    for (hello, who, remedy) in [
+        (future, "speaks 99 to 99, server ", "; upgrade the server"),
+        (
+            past,
+            "agent 0.0.9 speaks 0 to 0, server ",
+            "; upgrade the agent on its host, ",
+        ),
+    ] {
+        let refused = rig
+            .control
             .sessions()
-            .attach(certified, &future)
-            .unwrap_err()
-            .reason
-            .contains("no common protocol version")
-    );
+            .attach(certified, &hello)
+            .unwrap_err();
+        let expected = ["no common protocol version: ", who, remedy];
+        let says_all = expected.iter().all(|part| refused.reason.contains(part));
+        assert!(says_all, "{refused}");
+    }
 }
 
 #[tokio::test]

@@ -39,6 +39,7 @@ fn row(view: HostView<'_>, states: HostStates) -> HostRow<'_> {
         memory_kib: info.map(|info| info.memory_kib),
         arch: info.map(|info| info.arch.as_str().into()),
         program: info.map(|info| info.program.as_str().into()),
+        protocol_oldest: info.map(|info| info.protocol_oldest),
         protocol: info.map(|info| info.protocol),
         missing: info
             .into_iter()
