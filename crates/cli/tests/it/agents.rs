@@ -1,4 +1,4 @@
-//! `token create`, `agent revoke` and `drain`.
+//! `token create`, `agent revoke`, `agent versions` and `drain`.
 
 use serde_json::{Value, json};
 
@@ -73,4 +73,101 @@ fn a_replica_is_drained_and_takes_agents_again() {
     assert_eq!(lines, ["POST /api/v1/drain", "DELETE /api/v1/drain"]);
     let ran = muster(&["drain", "-o", "json"]).to(&server.url).run();
     assert_eq!(ran.json(), json!({"draining": true, "agents": 7}));
+}
+
+/// Hosts as a server lists them, and no binaries.
+fn with_hosts(hosts: Value) -> FakeServer {
+    FakeServer::new(move |asked| match asked.line.contains("/agents/binaries") {
+        true => ok(json!({"binaries": [], "protocol_oldest": 1, "protocol_newest": 1})),
+        false => ok(json!({"hosts": hosts, "count": hosts.as_array().unwrap().len()})),
+    })
+}
+
+fn host(version: Option<&str>, protocols: (Option<u32>, Option<u32>), connected: bool) -> Value {
+    let (oldest, newest) = protocols;
+    json!({"host": "0:10.0.0.1", "connected": connected, "since": 1, "enrolled_at": 1, "version": version,
+        "protocol_oldest": oldest, "protocol": newest, "missing": [], "processes": 0, "states": {}})
+}
+
+#[test]
+fn versions_tell_whether_a_new_server_speaks_with_every_agent() {
+    let newest = *agent::PROTOCOLS.end();
+    let next = newest + 1;
+    let known = (Some(newest), Some(newest));
+    // One that speaks more than this program is no stranger, and neither is one whose server does not say the oldest.
+    let server = with_hosts(json!([
+        host(Some("0.1.0"), known, true),
+        host(Some("0.1.0"), (None, Some(newest)), false),
+        host(Some("0.2.0"), (Some(newest), Some(next)), true),
+        host(None, (None, None), false),
+    ]));
+    let ran = muster(&["agent", "versions"]).to(&server.url).run();
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let table = &ran.stdout;
+    assert!(table.contains("speaks with them"), "{table}");
+    assert!(!table.contains("does not speak"), "{table}");
+    assert!(table.contains(&format!("{newest}-{next}")), "{table}");
+    assert!(ran.stderr.contains("1 agent of unknown version"), "{ran:?}");
+
+    let server = with_hosts(json!([
+        host(Some("0.1.0"), known, true),
+        host(Some("9.0.0"), (Some(next), Some(next + 1)), true),
+        host(Some("9.0.0"), (Some(next), Some(next + 1)), false),
+    ]));
+    let ran = muster(&["agent", "versions"]).to(&server.url).run();
+    assert_eq!(ran.code, 1, "{ran:?}");
+    let expected = "does not speak with 2 agents: they are newer, and need a newer server";
+    assert!(ran.stderr.contains(expected), "{ran:?}");
+    let older = with_hosts(json!([host(Some("0.0.1"), (Some(0), Some(0)), true)]));
+    let ran = muster(&["agent", "versions"]).to(&older.url).run();
+    let expected = "does not speak with 1 agent: upgrade them before the server";
+    assert!(ran.code == 1 && ran.stderr.contains(expected), "{ran:?}");
+    let ran = muster(&["agent", "versions", "-o", "json"])
+        .to(&server.url)
+        .run();
+    let document = ran.json();
+    assert_eq!(ran.code, 1);
+    assert_eq!(document["this"]["agents_that_it_does_not_speak_with"], 2);
+    assert_eq!(document["versions"][1]["speaks"], false, "{document}");
+    assert_eq!(document["versions"][1]["protocol_oldest"], next);
+}
+
+#[test]
+fn an_upgrade_says_which_agents_it_leaves_out_and_why() {
+    let plan = |count: u64, left_out: Value| {
+        let hosts: Vec<&str> = vec!["0:10.0.0.1"; count as usize];
+        let plan = json!({"job": null, "version": "0.2.0", "count": count, "hosts": hosts, "left_out": left_out});
+        FakeServer::answering(200, plan)
+    };
+    let upgrade = |server: &FakeServer, more: &[&str]| {
+        let words = [&["agent", "upgrade", "--all"][..], more].concat();
+        muster(&words).to(&server.url).run()
+    };
+    let group =
+        |reason: &str| json!({"reason": reason, "count": 2, "hosts": ["0:10.0.0.8", "0:10.0.0.9"]});
+    let groups = ["already_so", "away", "not_replaceable", "no_binary"].map(group);
+    let ran = upgrade(&plan(1, json!(groups)), &["--dry-run"]);
+    let expected = [
+        "1 agent would be upgraded to 0.2.0: 0:10.0.0.1",
+        "left out 2: of that version already (0:10.0.0.8, 0:10.0.0.9)",
+        "left out 2: not connected (",
+        "left out 2: not replaceable by the server, ",
+        "left out 2: the server has no binary for this processor",
+    ];
+    assert_eq!(ran.code, 0, "{ran:?}");
+    for line in expected {
+        assert!(ran.stdout.contains(line), "{line}: {ran:?}");
+    }
+    let ran = upgrade(&plan(0, json!([group("already_so")])), &[]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let ran = upgrade(&plan(0, json!([group("away")])), &[]);
+    assert!(
+        ran.code == 4 && ran.stderr.contains("nothing to do"),
+        "{ran:?}"
+    );
+    let ran = upgrade(&plan(0, json!([])), &[]);
+    assert!(
+        ran.code == 4 && ran.stderr.contains("no agent matches"),
+        "{ran:?}"
+    );
 }

@@ -174,7 +174,10 @@ fn of_fleet(context: &Context, args: &FleetArgs) -> Result<Exit, Failure> {
             .left_out
             .iter()
             .all(|group| group.reason == "already_so");
-        let text = format!("nothing to do: no agent to upgrade to {}", plan.version);
+        let text = match plan.left_out.is_empty() {
+            true => "no agent matches".to_owned(),
+            false => format!("nothing to do: no agent to upgrade to {}", plan.version),
+        };
         return match only_done && !plan.left_out.is_empty() {
             true => {
                 out.result(&plan, text)?;
@@ -229,12 +232,14 @@ fn sentence(plan: &AgentUpgradeView) -> String {
 
 fn left_out(group: &LeftOutView) -> String {
     let why = match group.reason.as_str() {
-        "already_so" => "is of that version already",
-        "away" => "is not connected",
+        "already_so" => "of that version already",
+        "away" => "not connected",
         "not_replaceable" => {
-            "cannot be upgraded by the server: it is part of muster up, or too old; use its package or install.sh"
+            "not replaceable by the server, as part of muster up or as too old; use the package or install.sh"
         }
-        "no_binary" => "has a processor that the server has no binary for",
+        "no_binary" => {
+            "the server has no binary for this processor and program (muster agent versions)"
+        }
         other => other,
     };
     let hosts = group.hosts.join(", ");

@@ -1,5 +1,5 @@
-//! `muster agent versions`: which version of the agent is where, which ones the server has, and whether this program speaks with
-//! all of them.
+//! `muster agent versions`: which version of the agent is where, which ones the server has, and whether this program would speak
+//! with all of them as their server.
 
 use std::collections::BTreeMap;
 
@@ -18,60 +18,87 @@ pub(super) const EXAMPLES: &str = "\
 Examples:
   muster agent versions
   muster agent versions -o json | jq -r '.versions[].version'
-  ./new/muster agent versions      before an upgrade of the server: does the new one speak with every agent?
+  Before an upgrade of the server: does the new one speak with every agent?
+    ./new/muster agent versions
 
-Ends with 1 when there are agents that this muster does not speak with.";
+THIS MUSTER is the program that you run, which need not be the server's. An agent that has not
+connected since the server started is of unknown version. Ends with 1 when there are agents that
+this muster does not speak with.";
 
 /// Of the agents of one version.
 #[derive(Debug, Default)]
 struct Found {
     n_connected: u64,
     n_away: u64,
-    /// The newest protocol that any of them does not go beyond.
-    protocol: u32,
+    /// Those that speak only older versions of the protocol than this program, and those that speak only newer ones.
+    n_older: u64,
+    n_newer: u64,
+    /// The versions of the protocol, from the lowest to the highest that any of them speaks.
+    protocols: Option<(u32, u32)>,
+}
+
+impl Found {
+    fn count(&mut self, row: &HostRow<'_>) {
+        match row.connected {
+            true => self.n_connected += 1,
+            false => self.n_away += 1,
+        }
+        let newest = row.protocol.unwrap_or(*PROTOCOLS.start());
+        // A server that is older than this program does not say the oldest.
+        let oldest = row.protocol_oldest.filter(|oldest| *oldest > 0);
+        let oldest = oldest.unwrap_or(newest).min(newest);
+        self.n_older += u64::from(newest < *PROTOCOLS.start());
+        self.n_newer += u64::from(oldest > *PROTOCOLS.end());
+        let (lowest, highest) = self.protocols.unwrap_or((oldest, newest));
+        self.protocols = Some((lowest.min(oldest), highest.max(newest)));
+    }
+
+    fn n_strangers(&self) -> u64 {
+        self.n_older + self.n_newer
+    }
+
+    /// 1, or 1-3.
+    fn protocols(&self) -> String {
+        match self.protocols {
+            None => String::new(),
+            Some((oldest, newest)) if oldest == newest => newest.to_string(),
+            Some((oldest, newest)) => format!("{oldest}-{newest}"),
+        }
+    }
 }
 
 pub(super) fn run(context: &Context) -> Result<Exit, Failure> {
     let client = context.client()?;
     let out = &context.out;
     let mut versions: BTreeMap<String, Found> = BTreeMap::new();
+    let mut n_unknown: u64 = 0;
     let hosts = client
         .pages::<HostRow>(&Path::new("hosts"), "hosts", None)?
         .rows;
     for row in &hosts {
-        let Some(version) = &row.version else {
-            continue;
-        };
-        let found = versions.entry(version.to_string()).or_default();
-        match row.connected {
-            true => found.n_connected += 1,
-            false => found.n_away += 1,
+        match &row.version {
+            Some(version) => versions.entry(version.to_string()).or_default().count(row),
+            // Others were only named, and never had an agent.
+            None => n_unknown += u64::from(row.enrolled_at.0 > 0),
         }
-        let protocol = row.protocol.unwrap_or(*PROTOCOLS.start());
-        found.protocol = match found.protocol {
-            0 => protocol,
-            known => known.min(protocol),
-        };
     }
     let server: AgentBinaryList = client.get(&Path::new("agents").join("binaries"))?;
-    let speaks = |found: &Found| PROTOCOLS.contains(&found.protocol);
-    let strangers: u64 = versions
-        .values()
-        .filter(|found| !speaks(found))
-        .map(|found| found.n_connected + found.n_away)
-        .sum();
+    let strangers: u64 = versions.values().map(Found::n_strangers).sum();
     if out.is_document() {
         let rows: Vec<_> = versions
             .iter()
             .map(|(version, found)| {
                 json!({
                     "version": version, "connected": found.n_connected, "away": found.n_away,
-                    "protocol": found.protocol, "speaks": speaks(found),
+                    "protocol_oldest": found.protocols.map(|(oldest, _)| oldest),
+                    "protocol_newest": found.protocols.map(|(_, newest)| newest),
+                    "speaks": found.n_strangers() == 0,
                 })
             })
             .collect();
         out.document(&json!({
             "versions": rows,
+            "unknown": n_unknown,
             "binaries": server.binaries,
             "server": {"protocol_oldest": server.protocol_oldest, "protocol_newest": server.protocol_newest},
             "this": {
@@ -84,7 +111,7 @@ pub(super) fn run(context: &Context) -> Result<Exit, Failure> {
     }
     let mut table = TextTable::new("AGENTS|>CONNECTED|>AWAY|>PROTOCOL|THIS MUSTER");
     for (version, found) in &versions {
-        let (style, word) = match speaks(found) {
+        let (style, word) = match found.n_strangers() == 0 {
             true => (Style::Good, "speaks with them"),
             false => (Style::Bad, "does not speak with them"),
         };
@@ -92,7 +119,7 @@ pub(super) fn run(context: &Context) -> Result<Exit, Failure> {
             Cell::from(version.as_str()),
             count(found.n_connected).into(),
             count(found.n_away).into(),
-            found.protocol.to_string().into(),
+            found.protocols().into(),
             Cell::styled(style, word),
         ]);
     }
@@ -109,11 +136,22 @@ pub(super) fn run(context: &Context) -> Result<Exit, Failure> {
     }
     out.line("")?;
     out.table_or(&binaries, "the server has no binaries of agents")?;
-    if strangers > 0 {
+    if n_unknown > 0 {
         out.note(format!(
-            "this muster ({}) does not speak with {}: upgrade them before the server",
+            "{} of unknown version: not connected since the server started (muster hosts --connected false)",
+            counted(n_unknown, "agent")
+        ));
+    }
+    if strangers > 0 {
+        let has_older = versions.values().any(|found| found.n_older > 0);
+        out.note(format!(
+            "this muster ({}) does not speak with {}: {}",
             env!("CARGO_PKG_VERSION"),
-            counted(strangers, "agent")
+            counted(strangers, "agent"),
+            match has_older {
+                true => "upgrade them before the server",
+                false => "they are newer, and need a newer server",
+            }
         ));
     }
     Ok(Exit::some_failed(strangers > 0))
