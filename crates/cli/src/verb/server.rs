@@ -1,5 +1,7 @@
 //! `muster server`: runs a server.
 
+mod systemd;
+
 use serde_json::json;
 
 use super::{Context, environment};
@@ -52,6 +54,7 @@ async fn serve(out: &Out, config: server::Config) -> Result<Exit, Failure> {
         }))?,
         false => out.success(format!("API on {url}, agents on {}", running.agents))?,
     }
+    systemd::tell_ready();
     tokio::select! {
         () = signals.recv() => {}
         error = running.finished() => return Err(boot_failure(&error)),
