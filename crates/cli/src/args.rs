@@ -223,7 +223,7 @@ pub enum Verb {
     /// Move a replica's agents to the other replicas
     #[command(after_help = drain::EXAMPLES)]
     Drain(drain::Args),
-    /// Copy the database of a server
+    /// Back up, restore and copy the store of a server
     #[command(subcommand, after_help = store::EXAMPLES)]
     Store(store::Action),
     /// Receivers of events over HTTP

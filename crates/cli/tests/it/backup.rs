@@ -383,3 +383,69 @@ fn without_a_store_there_is_no_backup() {
         "{ran:?}"
     );
 }
+
+#[test]
+fn a_failed_restore_leaves_no_new_directory() {
+    let installation = Installation::new();
+    assert_eq!(installation.run("backup", &[]).code, 0);
+    let (file, fresh) = (
+        installation.file(),
+        installation.folder.path().join("fresh"),
+    );
+    let words = ["store", "restore", file.to_str().unwrap(), "--data"];
+    let restore = |passphrase: &str| {
+        let command = muster(&[&words[..], &[fresh.to_str().unwrap()]].concat());
+        command.env("MUSTER_BACKUP_PASSPHRASE", passphrase).run()
+    };
+    let ran = restore("guessed");
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(!fresh.exists());
+    // What was there before stays.
+    std::fs::create_dir(&fresh).unwrap();
+    assert_eq!(restore("guessed").code, 2);
+    assert!(fresh.exists());
+    assert_eq!(restore(PASSPHRASE).code, 0);
+    assert!(fresh.join("muster.db").exists());
+}
+
+#[test]
+fn root_restores_for_the_user_who_owns_the_directory() {
+    use std::os::unix::fs::MetadataExt;
+    let is_root = rustix::process::geteuid().is_root();
+    if !precondition::is_met(is_root, "root: files of another user") {
+        return;
+    }
+    let installation = Installation::new();
+    assert_eq!(installation.run("backup", &[]).code, 0);
+    let (file, data) = (
+        installation.file(),
+        installation.folder.path().join("other"),
+    );
+    std::fs::create_dir(&data).unwrap();
+    std::os::unix::fs::chown(&data, Some(65534), Some(65534)).unwrap();
+    let words = ["store", "restore", file.to_str().unwrap(), "--data"];
+    let ran = muster(&[&words[..], &[data.to_str().unwrap()]].concat())
+        .env("MUSTER_BACKUP_PASSPHRASE", PASSPHRASE)
+        .run();
+    assert_eq!(ran.code, 0, "{ran:?}");
+    for entry in std::fs::read_dir(&data).unwrap() {
+        let path = entry.unwrap().path();
+        let owner = std::fs::metadata(&path).unwrap();
+        assert_eq!((owner.uid(), owner.gid()), (65534, 65534), "{path:?}");
+    }
+}
+
+#[test]
+fn a_directory_that_cannot_be_searched_is_not_called_empty() {
+    let installation = Installation::new();
+    let no_folder = installation.folder.path().join("file");
+    std::fs::write(&no_folder, "").unwrap();
+    let file = installation.file();
+    let words = ["store", "backup", file.to_str().unwrap(), "--data"];
+    let ran = muster(&[&words[..], &[no_folder.to_str().unwrap()]].concat())
+        .env("MUSTER_BACKUP_PASSPHRASE", PASSPHRASE)
+        .run();
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.stderr.contains("cannot look for "), "{ran:?}");
+    assert!(ran.stderr.contains("or as root"), "{ran:?}");
+}

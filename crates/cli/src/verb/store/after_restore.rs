@@ -43,7 +43,7 @@ pub(super) fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     let (url, shown, _lock) = match place {
         StorePlace::Postgres { url, shown } => (url, shown, None),
         StorePlace::Sqlite { file, .. } => {
-            if !file.exists() {
+            if !place::has_store(&file)? {
                 let what = format!("there is no store at {}", file.display());
                 return Err(Failure::new(Kind::NotFound, what));
             }

@@ -13,7 +13,7 @@ use store::{SnapshotInfo, Store};
 use super::super::server::runtime;
 use super::super::{Context, environment};
 use super::passphrase::{PassphraseArgs, Purpose};
-use super::place::{BESIDE, DATABASE};
+use super::place::{self, BESIDE, DATABASE};
 use super::progress::Progress;
 use crate::config::{StorePlace, resolve_store};
 use crate::failure::{Exit, Failure, Kind, chain};
@@ -63,7 +63,7 @@ pub(super) fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
         StorePlace::Sqlite { data, file } => (data, file),
         StorePlace::Postgres { url, shown } => return Err(by_pg_dump(&url, &shown, &args.file)),
     };
-    if !database.exists() {
+    if !place::has_store(&database)? {
         let what = format!("there is no store at {}", database.display());
         return Err(Failure::new(Kind::NotFound, what)
             .advise("name the data directory of the server: --data DIR"));
@@ -156,7 +156,7 @@ impl PlainCopy {
         let failed = |what: String| {
             let what = format!("cannot copy {}: {what}", database.display());
             Failure::new(Kind::Failed, what).advise(
-                "the copy lies beside it for a moment: is there room, and may you write there?",
+                "the copy lies beside it for a moment: is there room, and are you the user of the server, or root?",
             )
         };
         let path = database.with_added_extension("backup");

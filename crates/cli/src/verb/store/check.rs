@@ -82,8 +82,15 @@ pub(super) fn failure(file: &Path, error: &BackupError) -> Failure {
     };
     let failure = Failure::new(kind, format!("{}: {}", file.display(), chain(error)));
     match error {
-        BackupError::Damaged { .. } | BackupError::Truncated { .. } | BackupError::TooLong => {
+        BackupError::Damaged { .. }
+        | BackupError::Truncated { .. }
+        | BackupError::TooLong
+        | BackupError::BadHeader(_)
+        | BackupError::BadKeyDerivation => {
             failure.advise("take another copy of it, or an older backup")
+        }
+        BackupError::WrongPassphrase => {
+            failure.advise("nothing was changed; use the passphrase that this backup was made with")
         }
         BackupError::Write(_) => failure.advise("nothing was changed; is the disk full?"),
         _ => failure,

@@ -42,7 +42,7 @@ impl PassphraseArgs {
         };
         match purpose == Purpose::Write && passphrase.chars().count() < SHORTEST {
             true => Err(Failure::usage(format!(
-                "the passphrase must have at least {SHORTEST} characters: whoever has it and the file has the keys of the fleet"
+                "the passphrase must have at least {SHORTEST} characters: with it, a thief of the file has the keys of the fleet"
             ))),
             false => Ok(passphrase),
         }

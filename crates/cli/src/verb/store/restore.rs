@@ -64,6 +64,7 @@ pub(super) fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
         )
         .advise("unset MUSTER_STORE, name a folder with --data DIR, then muster store copy"));
     };
+    let fresh = FreshFolder::note(&data);
     let _lock = place::lock(&data)?;
     let is_there = data.join(DATABASE).exists();
     if is_there && !args.force {
@@ -81,6 +82,7 @@ pub(super) fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     unpacked.map_err(|error| failure(&args.file, &error))?;
     let restored = under_way.make_servable(&args.file, &header)?;
     let replaced = under_way.move_in()?;
+    fresh.keep();
     let document = json!({
         "data": data,
         "revision": restored.revision.0,
@@ -110,6 +112,29 @@ pub(super) fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     }
     context.out.result(&document, text)?;
     Ok(Exit::Ok)
+}
+
+/// A data directory that was not there before; removed when it is dropped, unless it is kept.
+struct FreshFolder(Option<PathBuf>);
+
+impl FreshFolder {
+    fn note(data: &Path) -> Self {
+        Self((!data.exists()).then(|| data.to_owned()))
+    }
+
+    fn keep(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for FreshFolder {
+    fn drop(&mut self) {
+        if let Some(data) = &self.0 {
+            std::fs::remove_file(place::lock_of(data)).ok();
+            // Only if nothing else is in it.
+            std::fs::remove_dir(data).ok();
+        }
+    }
 }
 
 /// The folder in which a restore is prepared; removed when it is dropped.
