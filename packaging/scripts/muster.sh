@@ -29,6 +29,7 @@ after_install() { # "first", or "upgrade"
   reload_units
   enable_unit "$unit" "$when"
   if [ "$when" = upgrade ]; then
+    speaks_with_agents || return 0
     if systemd_runs && systemctl is-active --quiet "$unit"; then
       act_on_unit restart "$unit"
     fi
@@ -39,6 +40,19 @@ after_install() { # "first", or "upgrade"
     echo "muster: the server is not started, because there is no $config yet."
     echo "muster: copy $config.example, then run: systemctl start muster-server"
   fi
+}
+
+# Asks the server that still runs, with the new program. A server that cannot be asked is restarted all the same.
+speaks_with_agents() {
+  said=$("$program" --data "$data" agent versions 2>&1) || true
+  case "$said" in
+    *"does not speak with"*)
+      echo "$said" >&2
+      echo "muster: the server was not restarted, because the new version does not speak with some agents." >&2
+      echo "muster: the previous version keeps running. Upgrade those agents, then run: systemctl restart muster-server" >&2
+      return 1
+      ;;
+  esac
 }
 
 # Those that systemd does not run, and so cannot restart.

@@ -5,3 +5,4 @@ mod files;
 mod lifecycle;
 mod made;
 mod root;
+mod scripts;
