@@ -103,7 +103,8 @@ fn every_command_line_of_the_documents_is_one_that_muster_takes() {
     let mut n_commands = 0;
     for (name, text) in documents() {
         let joined = text.replace("\\\n", " ");
-        let scripts = blocks(&text, "```sh\n").chain(blocks(&text, "```sh run\n"));
+        // Marked `sh`, `sh run`, or `sh run MACHINE`.
+        let scripts = blocks(&text, "```sh").filter_map(|block| Some(block.split_once('\n')?.1));
         // Indented commands, those in the help of verbs among them; what a command does stands beside it.
         let indented = joined.lines().filter(|line| line.starts_with("  "));
         let indented = indented.map(|line| line.trim().split("  ").next().unwrap());

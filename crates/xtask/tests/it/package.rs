@@ -2,7 +2,9 @@
 //! agent and a supervised process.
 
 mod files;
+mod guide;
 mod lifecycle;
 mod made;
+mod network;
 mod root;
 mod scripts;

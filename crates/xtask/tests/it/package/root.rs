@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use testing::{precondition, wait};
 
@@ -23,7 +24,9 @@ struct ControlGroup {
 
 impl ControlGroup {
     fn new() -> Self {
-        let name = format!("muster-package-test-{}", std::process::id());
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let n = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("muster-package-test-{}-{n}", std::process::id());
         let path = unified().unwrap().join(name);
         std::fs::create_dir(&path).unwrap();
         Self { path }
@@ -91,7 +94,7 @@ fn debian_suite() -> Option<String> {
 }
 
 /// Beside what is essential.
-const PACKAGES: &str = "passwd,systemd,systemd-sysv,curl";
+const PACKAGES: &str = "passwd,systemd,systemd-sysv,curl,apt";
 
 /// The root as an archive, made once by the first test that needs it.
 fn archive() -> PathBuf {
@@ -106,6 +109,8 @@ fn archive() -> PathBuf {
             .args(["--quiet", "--mode=root", "--variant=essential"])
             .arg(format!("--include={PACKAGES}"))
             .arg("--aptopt=Acquire::Languages \"none\"")
+            // A third of all files, which each root would unpack and remove.
+            .arg("--customize-hook=rm -r \"$1\"/usr/share/man \"$1\"/usr/share/locale \"$1\"/usr/share/doc")
             .arg(&suite)
             .arg(&made)
             .output()
@@ -209,6 +214,11 @@ impl Root {
             });
         }
         root
+    }
+
+    /// The first process of its namespaces, as this machine numbers it.
+    pub(super) fn init(&self) -> u32 {
+        self.init
     }
 
     pub(super) fn path(&self, below: &str) -> PathBuf {
