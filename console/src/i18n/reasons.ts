@@ -90,6 +90,7 @@ const ZH = {
   invalid_target: said('请求的这一部分无效'),
   earlier_failed: () => '之前的任务失败，未执行',
   cancelled: () => '作业已取消',
+  not_steady: said('操作成功，但进程没有保持所要求的状态'),
   no_command: () => '进程没有该操作的命令',
   bad_template: said('模板有误'),
   no_active_version: () => '模板没有生效版本',

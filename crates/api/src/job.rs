@@ -82,9 +82,31 @@ pub struct JobOptionsBody {
     #[serde(deserialize_with = "lenient::ints")]
     pub config_template_ids: Option<Vec<i64>>,
     pub after_release: Scalar,
+    #[serde(
+        deserialize_with = "lenient::int",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub canary: Option<i64>,
+    /// Such as `ready:30s`.
+    #[serde(skip_serializing_if = "Scalar::is_absent")]
+    pub gate: Scalar,
+    /// `priority`, `host` or `label:KEY`.
+    #[serde(skip_serializing_if = "Scalar::is_absent")]
+    pub order: Scalar,
 }
 
 responses! {
+    /// A process whose operation has succeeded, and which must stay as the gate of the job asks.
+    #[derive(Clone, Copy, PartialEq, Eq)]
+    pub struct GateView {
+        /// When the operation had succeeded.
+        #[schema(value_type = i64)]
+        pub from: UnixMillis,
+        /// Since when the process is as the gate asks; 0 while it is not.
+        #[schema(value_type = i64)]
+        pub since: UnixMillis,
+    }
+
     pub struct JobCreated {
         pub id: u32,
     }
@@ -215,7 +237,7 @@ responses! {
         /// Why it failed or was ignored.
         pub reason: String,
         /// The same for programs, and for other languages; null unless it failed or was ignored. The code is one of results of
-        /// tasks, or `earlier_failed`, `cancelled`, `no_command`, `bad_template`, `template_forbidden`, `no_active_version`.
+        /// tasks, or `earlier_failed`, `cancelled`, `not_steady`, `no_command`, `bad_template`, `template_forbidden`, `no_active_version`.
         pub cause: Option<ReasonView<'static>>,
         /// What can be done about it.
         pub solutions: Vec<Cow<'static, str>>,
@@ -226,6 +248,8 @@ responses! {
         pub started_at: UnixMillis,
         #[schema(value_type = i64)]
         pub ended_at: UnixMillis,
+        /// While the task waits at the gate of the job; else null.
+        pub gate: Option<GateView>,
         /// Why the caller may not or cannot `retry` it: `role`, `not_ended` or `not_failed`.
         #[schema(value_type = BTreeMap<String, String>)]
         pub blocked: BTreeMap<Cow<'static, str>, Cow<'static, str>>,

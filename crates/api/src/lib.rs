@@ -62,8 +62,8 @@ pub use host::{
 };
 pub use host_check::{HostCheckAnswer, HostCheckView};
 pub use job::{
-    BatchView, JobBegun, JobBody, JobCountsView, JobCreated, JobDetail, JobList, JobOptionsBody,
-    JobRetried, JobTaskView, JobView, RetryBody,
+    BatchView, GateView, JobBegun, JobBody, JobCountsView, JobCreated, JobDetail, JobList,
+    JobOptionsBody, JobRetried, JobTaskView, JobView, RetryBody,
 };
 pub use log::LogPiece;
 pub use login::{

@@ -31,6 +31,7 @@ pub mod home;
 pub mod input;
 pub mod interrupt;
 pub mod out;
+pub mod pace;
 pub mod password;
 pub mod processes;
 pub mod progress;

@@ -357,6 +357,25 @@ impl Chosen {
         }
     }
 
+    /// These names on these hosts, or wherever they are registered if there are none, as a filter of the server; None where
+    /// hosts are named by their agents.
+    pub fn registered_filter(&self, hosts: &[HostRef]) -> Option<Map<String, Value>> {
+        let names = self.0.iter();
+        let names: Vec<Value> = names
+            .map(|one| NamePattern::exactly(&one.name).to_string().into())
+            .collect();
+        let hosts = hosts.iter().map(|host| match host {
+            HostRef::Text(host) => Some(Value::from(host.as_str())),
+            HostRef::Parts(_) => None,
+        });
+        let hosts: Vec<Value> = hosts.collect::<Option<_>>()?;
+        let mut filter = Map::from_iter([("process".to_owned(), names.into())]);
+        if !hosts.is_empty() {
+            filter.insert("host".to_owned(), hosts.into());
+        }
+        Some(filter)
+    }
+
     /// The result of `--dry-run`: each process on each host, and what the server says about them.
     pub fn list(
         &self,

@@ -4,7 +4,9 @@
 //! no input: after every wake-up it reads the rows again. The operation of a task is in the same commit as the task's new
 //! status, so a crash never starts a task twice.
 
+mod arrange;
 mod create;
+mod gate;
 mod instance;
 mod order;
 mod pause;
@@ -17,6 +19,7 @@ mod table;
 mod workers;
 
 pub use create::NewJob;
+pub(crate) use gate::NOT_STEADY;
 pub use order::Batch;
 pub(crate) use run::run;
 pub use select::JobSelection;
@@ -68,7 +71,7 @@ pub struct JobListed {
 fn batch_of(job: &JobRow, tasks: &[JobTaskRow]) -> Option<Batch> {
     (!job.status.is_over()).then(|| {
         let briefs: Vec<TaskBrief> = tasks.iter().map(TaskBrief::of).collect();
-        order::batch(&briefs, job.action.order(), &job.options)
+        order::batch(&briefs, order::of(job.action, &job.options), &job.options)
     })
 }
 

@@ -1,8 +1,11 @@
 //! Jobs: one action on many processes, by priority and in batches.
 
+mod options;
+
+pub use options::{AfterRelease, BatchSize, Gate, GateState, Isolation, JobOptions, TaskOrder};
+
 use serde::{Deserialize, Serialize};
 
-use crate::config_template::TemplateId;
 use crate::operation::MAX_OUTPUT;
 use crate::topology::{BkProcessId, BusinessId};
 use crate::{Code, FullName, Host, Invalid, Namespace, Op, OpId, UnixMillis};
@@ -119,43 +122,6 @@ impl JobAction {
     }
 }
 
-/// The unit within which a failure blocks later tasks.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Isolation {
-    #[default]
-    Business,
-    Set,
-    Module,
-    Host,
-}
-
-/// How a job executes its tasks.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct JobOptions {
-    pub isolation: Isolation,
-    /// Tasks at a time; none means all of one priority.
-    pub batch_size: Option<u32>,
-    /// Up to this many failures do not block later tasks.
-    pub max_failures: u32,
-    /// Result codes that count as ignored instead of failed.
-    pub ignore_error_codes: Vec<i64>,
-    /// Between two batches.
-    pub pause_secs: u32,
-    /// For config files: only these templates; empty means all that are bound.
-    pub config_template_ids: Vec<TemplateId>,
-    /// What to do to a process after its files were released.
-    pub after_release: Option<AfterRelease>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum AfterRelease {
-    Restart,
-    Reload,
-}
-
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JobStatus {
@@ -183,47 +149,6 @@ impl JobStatus {
             Self::Succeeded => "succeeded",
             Self::Failed => "failed",
             Self::Ignored => "ignored",
-        }
-    }
-}
-
-/// The size of the batches of a job, as a caller asks for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BatchSize {
-    Tasks(u32),
-    /// Of all tasks of the job, from 1 to 100.
-    Percent(u32),
-}
-
-impl BatchSize {
-    /// A number, or a text such as `10%`.
-    pub fn parse(text: &str) -> Result<Self, Invalid> {
-        let text = text.trim();
-        let size = match text.strip_suffix('%') {
-            Some(percent) => percent
-                .trim_end()
-                .parse()
-                .ok()
-                .filter(|percent| (1..=100).contains(percent))
-                .map(Self::Percent),
-            None => text.parse().ok().filter(|n| *n >= 1).map(Self::Tasks),
-        };
-        size.ok_or_else(|| {
-            let rule = format!(
-                "must be a whole number from 1, or a share such as 10% (1% to 100%), not {text:?}"
-            );
-            Invalid::new("batch_size", rule)
-        })
-    }
-
-    /// The number of tasks at a time in a job of so many. A share is rounded up.
-    pub fn of(self, n_tasks: usize) -> u32 {
-        match self {
-            Self::Tasks(n) => n,
-            Self::Percent(percent) => {
-                let share = (n_tasks as u64 * u64::from(percent)).div_ceil(100);
-                u32::try_from(share).unwrap_or(u32::MAX).max(1)
-            }
         }
     }
 }
@@ -315,7 +240,7 @@ impl JobTarget {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JobTaskRow {
     pub job: JobId,
-    /// From 0, in the order of process id and `local_inst_id`.
+    /// From 0, in the order of process id and `local_inst_id`, or in that of the options.
     pub ordinal: u32,
     #[serde(flatten)]
     pub target: JobTarget,
@@ -338,6 +263,26 @@ pub struct JobTaskRow {
     pub command: String,
     pub started_at: UnixMillis,
     pub ended_at: UnixMillis,
+    /// While the operation has succeeded and the gate of the job is not passed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<GateProgress>,
+}
+
+/// How far the process of a task has come with the gate of its job. Times are the server's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GateProgress {
+    /// When the operation succeeded.
+    pub from: UnixMillis,
+    /// The run that was first seen in the state that the gate asks for.
+    pub seen: Option<GateRun>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GateRun {
+    pub since: UnixMillis,
+    pub pid: i32,
+    /// How often the agent had started the process by itself.
+    pub restarts: u32,
 }
 
 impl JobTaskRow {
@@ -391,37 +336,6 @@ mod tests {
         output.push_str("more");
         truncate_output(&mut output);
         assert!(output == once, "text after the cut was kept");
-    }
-
-    #[test]
-    fn a_batch_is_a_number_or_a_share() {
-        assert_eq!(BatchSize::parse("7").unwrap().of(1000), 7);
-        for (text, n_tasks, size) in [
-            ("10%", 100, 10),
-            (" 10 % ", 101, 11),
-            ("1%", 3, 1),
-            ("100%", 3, 3),
-            ("50%", 0, 1),
-        ] {
-            assert_eq!(
-                BatchSize::parse(text).unwrap().of(n_tasks),
-                size,
-                "{text} of {n_tasks}"
-            );
-        }
-        for bad in [
-            "",
-            "0",
-            "0%",
-            "101%",
-            "-1",
-            "1.5%",
-            "ten",
-            "%",
-            "99999999999",
-        ] {
-            assert_eq!(BatchSize::parse(bad).unwrap_err().field, "batch_size");
-        }
     }
 
     /// Jobs of earlier versions have a business, and instances as tasks.
@@ -478,6 +392,7 @@ mod tests {
             command: String::new(),
             started_at: UnixMillis::NEVER,
             ended_at: UnixMillis::NEVER,
+            gate: None,
         };
         let json = serde_json::to_value(&task).unwrap();
         assert_eq!(

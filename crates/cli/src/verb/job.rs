@@ -5,7 +5,7 @@ mod follow;
 mod list;
 mod report;
 
-pub(super) use begin::{parse_batch, size_of};
+pub(super) use begin::begin_chosen;
 pub(super) use follow::to_its_end;
 
 use api::JobCreated;

@@ -3,18 +3,21 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use api::{HostRef, OperateBody, Operated, OperationPlanView, OperationsBody, SpecBody};
+use api::{HostRef, JobBody, OperateBody, Operated, OperationPlanView, OperationsBody, SpecBody};
+use model::job::JobAction;
 use model::lenient::Object;
-use model::{FullName, Op};
+use model::{Code, FullName, Op};
 use serde_json::{Map, Value};
 
 use super::Context;
+use super::job::begin_chosen;
 use crate::client::{Client, Path, process_path};
 use crate::confirm::ConfirmArgs;
 use crate::definition::{self, Definition};
 use crate::failure::{EXIT_CODES, Exit, Failure};
 use crate::follow;
 use crate::format::parse_duration;
+use crate::pace::PaceArgs;
 use crate::processes::{Chosen, ChosenProcess, HOSTS_HELP, NAMES_HELP, ProcessArgs, Unregistered};
 use crate::report::{Strictness, report};
 use crate::target::{self, how_to_register};
@@ -40,6 +43,8 @@ pub struct Args {
     /// Count already running (828) and already stopped (829) as failures
     #[arg(long, conflicts_with = "no_wait")]
     pub strict: bool,
+    #[command(flatten)]
+    pub pace: PaceArgs,
 }
 
 pub fn examples(op: Op) -> String {
@@ -50,6 +55,15 @@ pub fn examples(op: Op) -> String {
         }
         false => "",
     };
+    let rolls = match op {
+        Op::Start | Op::Restart | Op::Reload => format!(
+            "  muster {verb} 'web/*' -l tier=front --canary 1 --batch 10% --gate ready:30s --max-failures 2\n"
+        ),
+        Op::Stop | Op::Kill | Op::Manage | Op::Unmanage => {
+            format!("  muster {verb} 'web/*' -l tier=front --batch 10% --pause 30s\n")
+        }
+        Op::Query => String::new(),
+    };
     format!(
         "\
 Examples:
@@ -59,10 +73,11 @@ Examples:
   muster {verb} 'app/*' db/redis -l tier=front
   muster {verb} 'app/*' --dry-run          what it would touch and run
   muster {verb} web/nginx --all --no-wait  print the task's id; muster task ID follows it
-
+{rolls}
 {NAMES_HELP}
 {HOSTS_HELP}
-What it touches is shown before, where it is more than one process; all of it is one task.
+What it touches is shown before, where it is more than one process; all of it is one task. With a
+flag of pace it is a job, which goes on by itself: muster job pause, resume, cancel and retry.
 {asks}
 {EXIT_CODES}"
     )
@@ -112,6 +127,14 @@ pub fn run(context: &Context, op: Op, args: &Args) -> Result<Exit, Failure> {
     if interrupts(op) && chosen.n_targets() > 1 {
         args.confirm.ask(&format!("{op} {}", chosen.words()))?;
     }
+    if args.pace.is_given() {
+        if inline.is_some() {
+            return Err(Failure::usage(
+                "--file: a job operates what is registered; muster update FILE first",
+            ));
+        }
+        return roll(context, &client, op, args, &chosen);
+    }
     let task = match filter {
         Some(filter) => begin_matching(&client, op, filter, chosen.n_targets())?,
         None => begin(&client, op, &chosen, inline)?,
@@ -134,6 +157,45 @@ pub fn run(context: &Context, op: Op, args: &Args) -> Result<Exit, Failure> {
         out.note(how_to_register(&only.name));
     }
     Ok(exit)
+}
+
+/// Operates what is chosen as a job: in batches, with gates and pauses.
+fn roll(
+    context: &Context,
+    client: &Client,
+    op: Op,
+    args: &Args,
+    chosen: &Chosen,
+) -> Result<Exit, Failure> {
+    let Some(action) = JobAction::of_op(op) else {
+        return Err(Failure::usage(format!(
+            "{op} asks every agent at once: leave the flags of pace out"
+        )));
+    };
+    let filter = match args.processes.filter()? {
+        Some(filter) => Some(filter),
+        None => chosen.registered_filter(args.processes.targets.hosts.read()?.as_slice()),
+    };
+    let filter = filter.ok_or_else(|| {
+        Failure::usage("a job knows hosts by their address: name them as IP or CLOUD:IP")
+    })?;
+    let mut options = args.pace.options();
+    if !args.strict {
+        let so_already = [Code::ALREADY_RUNNING, Code::NOT_RUNNING];
+        let codes = so_already.iter().map(|code| i64::from(code.0));
+        options
+            .ignore_error_codes
+            .get_or_insert_default()
+            .extend(codes);
+    }
+    let body = JobBody {
+        action: action.as_str().into(),
+        filter: Some(filter),
+        expect_count: Some(chosen.n_targets() as i64),
+        options: Some(options),
+        ..JobBody::default()
+    };
+    begin_chosen(context, client, &body, (args.no_wait, args.timeout))
 }
 
 /// The definition of a file that is registered first.

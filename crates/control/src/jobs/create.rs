@@ -52,8 +52,26 @@ impl NewJob {
         }
     }
 
-    /// Refuses what a job over registered processes cannot do.
+    /// Refuses options that the action cannot have, and what a job over registered processes cannot do.
     pub(super) fn check(&self) -> Result<(), Invalid> {
+        let starts = match self.action {
+            JobAction::Start | JobAction::Restart | JobAction::Reload => true,
+            JobAction::Release => self.options.after_release.is_some(),
+            JobAction::Stop
+            | JobAction::ForceStop
+            | JobAction::SetAuto
+            | JobAction::UnsetAuto
+            | JobAction::Generate
+            | JobAction::Diff
+            | JobAction::UpgradeAgent => false,
+        };
+        if self.options.gate.is_some() && !starts {
+            let rule = format!(
+                "is for start, restart and reload, after which processes run, not for {:?}",
+                self.action.as_str()
+            );
+            return Err(Invalid::new("options.gate", rule));
+        }
         if self.selection.business().is_some() {
             return Ok(());
         }

@@ -6,6 +6,7 @@ use model::job::{JobTarget, JobTaskRow};
 use model::topology::{escape_alias, split_instance_name};
 use model::{FullName, Host};
 
+use super::gate::Observed;
 use crate::topology::instance;
 
 /// The registration of a task: the one that it was created for, else the one that replaced it.
@@ -33,21 +34,41 @@ pub(super) fn instance_of<'a>(
 
 /// Whether the agent of a task is connected. True for a task without an instance, which fails when it starts.
 pub(super) fn is_connected(fleet: &Fleet, task: &JobTaskRow) -> bool {
-    let row = match &task.target {
+    if let JobTarget::Agent { agent } = &task.target {
+        return fleet.find_host(agent).is_none_or(|view| view.link.is_up());
+    }
+    row_of(fleet, task).is_none_or(|row| row.host().link.is_up())
+}
+
+/// What the fleet shows of the process of a task; None if it is not registered.
+pub(super) fn observed(fleet: &Fleet, task: &JobTaskRow) -> Option<Observed> {
+    let row = row_of(fleet, task)?;
+    let health = row.health().filter(|health| !health.ok);
+    let exit = || row.last_exit().map(|last| last.exit.to_string());
+    Some(Observed {
+        state: row.process_state(),
+        pid: row.pid(),
+        restarts: row.restarts(),
+        detail: match health {
+            Some(health) => health.message,
+            None => exit().unwrap_or_default(),
+        },
+    })
+}
+
+/// The registration of the process of a task.
+pub(super) fn row_of<'a>(fleet: &'a Fleet, task: &JobTaskRow) -> Option<Row<'a>> {
+    match &task.target {
         JobTarget::Instance {
             process,
             local_inst_id,
         } => {
-            let row = fleet.view_row(*process);
-            let instance = row.and_then(|row| instance_of(fleet, &row, *local_inst_id, task));
-            instance.map(|instance| instance.row)
+            let row = fleet.view_row(*process)?;
+            Some(instance_of(fleet, &row, *local_inst_id, task)?.row)
         }
         JobTarget::Registered { registered, host } => registration(fleet, registered, *host),
-        JobTarget::Agent { agent } => {
-            return fleet.find_host(agent).is_none_or(|view| view.link.is_up());
-        }
-    };
-    row.is_none_or(|row| row.host().link.is_up())
+        JobTarget::Agent { .. } => None,
+    }
 }
 
 /// A registered process on a host.

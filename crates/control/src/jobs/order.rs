@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::UnixMillis;
-use model::job::{JobOptions, JobStatus, JobTaskRow, PriorityOrder};
+use model::job::{JobAction, JobOptions, JobStatus, JobTaskRow, PriorityOrder, TaskOrder};
 
 /// What the order needs to know of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +44,14 @@ impl TaskBrief {
     }
 }
 
+/// The order in which the priorities of a job run. In an order that the caller chose, priorities are places in it.
+pub(super) fn of(action: JobAction, options: &JobOptions) -> PriorityOrder {
+    match &options.order {
+        None | Some(TaskOrder::Priority) => action.order(),
+        Some(TaskOrder::Host | TaskOrder::Label(_)) => PriorityOrder::LowFirst,
+    }
+}
+
 /// The batch that a job is at.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Batch {
@@ -68,15 +76,25 @@ pub(super) fn batch(tasks: &[TaskBrief], order: PriorityOrder, options: &JobOpti
         rank.begun += u32::from(task.status != JobStatus::Pending);
     }
     let size = |rank: &Rank| options.batch_size.unwrap_or(rank.all).max(1);
-    let batches = units.values().map(|ranks| Batch {
-        number: ranks
-            .values()
-            .map(|rank| rank.begun.div_ceil(size(rank)))
-            .sum(),
-        of: ranks
-            .values()
-            .map(|rank| rank.all.div_ceil(size(rank)))
-            .sum(),
+    // The canary is a batch of its own, at the beginning of the first rank.
+    let count = |n_tasks: u32, place: usize, rank: &Rank| {
+        let canary = options
+            .canary
+            .filter(|_| place == 0)
+            .map_or(0, |n| n.max(1));
+        let after = n_tasks.saturating_sub(canary).div_ceil(size(rank));
+        after + u32::from(canary > 0 && n_tasks > 0)
+    };
+    let batches = units.values().map(|ranks| {
+        let ranks = || ranks.values().enumerate();
+        Batch {
+            number: ranks()
+                .map(|(place, rank)| count(rank.begun, place, rank))
+                .sum(),
+            of: ranks()
+                .map(|(place, rank)| count(rank.all, place, rank))
+                .sum(),
+        }
     });
     let longest = batches.max_by_key(|batch| (batch.of, batch.number));
     longest.unwrap_or_default()
@@ -121,8 +139,10 @@ fn next_of_unit(
     let failed = || with(JobStatus::Failed).filter(|task| task.blocks_others);
     let cause = failed().min_by_key(|task| (task.ended_at, task.ordinal));
     let n_failed = failed().count();
+    let canary = canary(tasks, order, options);
+    let canary_failed = failed().any(|task| canary.contains(&task.ordinal));
     if let Some(cause) = cause
-        && n_failed > options.max_failures as usize
+        && (canary_failed || n_failed > options.max_failures as usize)
     {
         let pending = with(JobStatus::Pending);
         step.blocked
@@ -146,10 +166,27 @@ fn next_of_unit(
         with(JobStatus::Pending).filter(|task| rank_of(task, order) == rank_of(first, order));
     let mut batch: Vec<u32> = same_rank.map(|task| task.ordinal).collect();
     batch.sort_unstable();
-    if let Some(size) = options.batch_size {
+    let is_first = tasks.iter().all(|task| task.status == JobStatus::Pending);
+    let size = options.canary.filter(|_| is_first).or(options.batch_size);
+    if let Some(size) = size {
         batch.truncate(size.max(1) as usize);
     }
     step.begin.extend(batch);
+}
+
+/// The tasks of the first batch, where the job has a canary: the first of the first rank.
+fn canary(tasks: &[&TaskBrief], order: PriorityOrder, options: &JobOptions) -> Vec<u32> {
+    let Some(size) = options.canary else {
+        return Vec::new();
+    };
+    let first = tasks.iter().map(|task| rank_of(task, order)).min();
+    let of_first = tasks
+        .iter()
+        .filter(|task| Some(rank_of(task, order)) == first);
+    let mut ordinals: Vec<u32> = of_first.map(|task| task.ordinal).collect();
+    ordinals.sort_unstable();
+    ordinals.truncate(size.max(1) as usize);
+    ordinals
 }
 
 /// Tasks with a smaller rank start earlier.
@@ -292,6 +329,50 @@ mod tests {
     }
 
     #[test]
+    fn a_failed_canary_blocks_the_rest_whatever_may_fail() {
+        let options = JobOptions {
+            batch_size: Some(3),
+            max_failures: 5,
+            canary: Some(2),
+            ..JobOptions::default()
+        };
+        let order = PriorityOrder::LowFirst;
+        let (waves, blocked) = run(pending(&[0; 7]), order, &options, &[1]);
+        assert_eq!(waves, [vec![0, 1]]);
+        assert_eq!(blocked, [(2, 1), (3, 1), (4, 1), (5, 1), (6, 1)]);
+        // A later failure counts as usual.
+        let (waves, blocked) = run(pending(&[0; 7]), order, &options, &[2]);
+        assert_eq!(waves, [vec![0, 1], vec![2, 3, 4], vec![5, 6]]);
+        assert_eq!(blocked, []);
+        // A canary is not larger than the first priority, and each unit has its own.
+        let mut tasks = pending(&[0, 1, 1, 0]);
+        tasks[3].unit = 1;
+        let (waves, _) = run(tasks, order, &options, &[]);
+        assert_eq!(waves, [vec![0, 3], vec![1, 2]]);
+    }
+
+    #[test]
+    fn a_canary_is_a_batch_of_its_own() {
+        let options = JobOptions {
+            batch_size: Some(2),
+            canary: Some(1),
+            ..JobOptions::default()
+        };
+        let mut tasks = pending(&[0, 0, 0, 0, 1]);
+        let at = |tasks: &[TaskBrief]| {
+            let batch = batch(tasks, PriorityOrder::LowFirst, &options);
+            (batch.number, batch.of)
+        };
+        assert_eq!(at(&tasks), (0, 4));
+        for (begun, number) in [(1, 1), (3, 2), (4, 3), (5, 4)] {
+            for task in &mut tasks[..begun] {
+                task.status = JobStatus::Running;
+            }
+            assert_eq!(at(&tasks), (number, 4), "{begun} have begun");
+        }
+    }
+
+    #[test]
     fn units_do_not_wait_for_each_other() {
         let mut tasks = pending(&[0, 1, 0, 1]);
         tasks[2].unit = 1;
@@ -359,9 +440,15 @@ mod tests {
     fn every_job_ends() {
         for n in 0..5 {
             for fails in 0..(1_u32 << n) {
-                for batch_size in [None, Some(1), Some(3)] {
+                for (batch_size, canary) in [
+                    (None, None),
+                    (Some(1), None),
+                    (Some(3), Some(1)),
+                    (None, Some(2)),
+                ] {
                     let options = JobOptions {
                         batch_size,
+                        canary,
                         max_failures: fails % 3,
                         ..JobOptions::default()
                     };

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use fleet::Fleet;
 use model::access::{Audit, Caller, Permission};
 use model::change::Changes;
-use model::job::{JobId, JobRow, JobStatus, JobTaskRow};
+use model::job::{JobId, JobRow, JobStatus, JobTaskRow, TaskOrder};
 use model::{Code, UnixMillis};
 
 use super::select::unit_of;
@@ -116,6 +116,14 @@ fn retried(
     }
     let retry = |task: &JobTaskRow| {
         let row = task.target.process().and_then(|id| fleet.view_row(id));
+        let has_place = matches!(
+            job.options.order,
+            Some(TaskOrder::Host | TaskOrder::Label(_))
+        );
+        let priority = match row.filter(|_| !has_place) {
+            Some(row) => row.program.priority.unwrap_or(0),
+            None => task.priority,
+        };
         JobTaskRow {
             status: JobStatus::Pending,
             op: None,
@@ -125,7 +133,8 @@ fn retried(
             command: String::new(),
             started_at: UnixMillis::NEVER,
             ended_at: UnixMillis::NEVER,
-            priority: row.map_or(task.priority, |row| row.program.priority.unwrap_or(0)),
+            gate: None,
+            priority,
             unit: row.map_or(task.unit, |row| unit_of(&row, job.options.isolation)),
             ..task.clone()
         }

@@ -11,7 +11,8 @@ use model::{Code, FullName, Op, OpId, Outcome, TaskId, UnixMillis};
 use tokio::sync::watch;
 
 use super::Jobs;
-use super::instance::{instance_of, is_connected, registration};
+use super::gate::{self, Verdict};
+use super::instance::{instance_of, is_connected, observed, registration};
 use super::order::{self, Step, TaskBrief};
 use super::settle::{BLOCKED, NO_COMMAND, settled};
 use super::table::OpenJob;
@@ -107,7 +108,8 @@ impl Jobs {
         let mut unknown: BTreeMap<TaskId, Vec<OpId>> = BTreeMap::new();
         if let Some(job) = self.core.jobs.table().open.get(&id) {
             let running = job.tasks.iter();
-            let running = running.filter(|task| task.status == JobStatus::Running);
+            let running =
+                running.filter(|task| task.status == JobStatus::Running && task.gate.is_none());
             for op in running.filter_map(|task| task.op) {
                 if let Some(ops) = unknown.get_mut(&op.task) {
                     ops.push(op);
@@ -140,6 +142,8 @@ struct JobStep<'a> {
     now: UnixMillis,
     /// The tasks that this step changes, by ordinal.
     moved: HashMap<u32, JobTaskRow>,
+    /// When the next task may pass the gate of the job.
+    gate_at: Option<UnixMillis>,
 }
 
 impl<'a> JobStep<'a> {
@@ -156,8 +160,10 @@ impl<'a> JobStep<'a> {
             job,
             now: core.now(),
             moved: HashMap::new(),
+            gate_at: None,
         };
         step.settle(stored);
+        step.judge_gates();
         step.settle_config(done);
         step
     }
@@ -165,7 +171,8 @@ impl<'a> JobStep<'a> {
     fn settle(&mut self, stored: &StoredOutcomes) {
         let (action, options) = (self.job.row.action, &self.job.row.options);
         for task in &self.job.tasks {
-            let Some(op) = task.op.filter(|_| task.status == JobStatus::Running) else {
+            let is_operated = task.status == JobStatus::Running && task.gate.is_none();
+            let Some(op) = task.op.filter(|_| is_operated) else {
                 continue;
             };
             let outcome = match self.core.tasks.get(op.task) {
@@ -183,6 +190,31 @@ impl<'a> JobStep<'a> {
             };
             if let Some(outcome) = outcome {
                 let row = settled(task, action, options, &outcome, self.now);
+                let row = gate::entered(row, options, self.now);
+                self.moved.insert(task.ordinal, row);
+            }
+        }
+    }
+
+    /// Ends tasks whose process has stayed as the gate asks, or has not.
+    fn judge_gates(&mut self) {
+        let Some(asked) = self.job.row.options.gate else {
+            return;
+        };
+        let tasks = self.job.tasks.iter();
+        let waiting: Vec<JobTaskRow> = tasks
+            .map(|task| self.moved.get(&task.ordinal).unwrap_or(task))
+            .filter(|task| task.gate.is_some())
+            .cloned()
+            .collect();
+        for task in waiting {
+            let Some(progress) = task.gate else { continue };
+            let seen = observed(self.world.fleet, &task);
+            let verdict = gate::judge(asked, progress, seen.as_ref(), self.now);
+            if let Verdict::Waits { check_at, .. } = verdict {
+                self.gate_at = Some(self.gate_at.map_or(check_at, |at| at.min(check_at)));
+            }
+            if let Some(row) = gate::judged(&task, verdict, self.now) {
                 self.moved.insert(task.ordinal, row);
             }
         }
@@ -236,7 +268,10 @@ impl<'a> JobStep<'a> {
         let row = &self.job.row;
         let briefs: Vec<TaskBrief> = self.job.tasks.iter().map(|task| self.brief(task)).collect();
         let mut next = match row.paused_by.is_empty() {
-            true => order::next(&briefs, row.action.order(), &row.options, self.now),
+            true => {
+                let order = order::of(row.action, &row.options);
+                order::next(&briefs, order, &row.options, self.now)
+            }
             // Nothing more begins, and nothing that has not begun is given up.
             false => Step::default(),
         };
@@ -297,10 +332,11 @@ impl<'a> JobStep<'a> {
                 ..row.clone()
             });
         }
+        let gate_at = self.gate_at;
         let mut moved: Vec<JobTaskRow> = self.moved.into_values().collect();
         moved.sort_by_key(|task| task.ordinal);
         changes.job_tasks = moved;
-        (changes, next.wake_at)
+        (changes, next.wake_at.into_iter().chain(gate_at).min())
     }
 
     fn task(&self, ordinal: u32) -> Option<&JobTaskRow> {

@@ -14,6 +14,7 @@ use model::topology::{BkProcessId, BusinessId, inst_id, split_instance_name};
 use model::{Code, FullName, Host, Invalid, Namespace, UnixMillis};
 
 use super::NewJob;
+use super::arrange::arrange;
 use crate::ControlError;
 use crate::templates::has_templates;
 use crate::topology::{instances, is_expected, no_such_business};
@@ -68,6 +69,10 @@ pub(super) fn tasks_of(
                 .map(|(ordinal, host)| agent_task(id, ordinal, *host))
                 .collect()
         }
+    };
+    let tasks = match &new.options.order {
+        None => tasks,
+        Some(order) => arrange(fleet, tasks, order),
     };
     check_count(new.expect_count, tasks.len())?;
     if tasks.is_empty() {
@@ -193,6 +198,7 @@ fn pending(
         command: String::new(),
         started_at: UnixMillis::NEVER,
         ended_at: UnixMillis::NEVER,
+        gate: None,
     }
 }
 

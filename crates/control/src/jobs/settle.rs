@@ -3,6 +3,8 @@
 use model::job::{JobAction, JobOptions, JobStatus, JobTaskRow, truncate_output};
 use model::{Code, Outcome, UnixMillis};
 
+use super::gate::NOT_STEADY;
+
 /// The task did not start, because an earlier one failed.
 pub(crate) const BLOCKED: Code = Code(4_103_003);
 /// The process has no command for this action.
@@ -65,6 +67,9 @@ pub fn solutions(code: Code) -> &'static [&'static str] {
         Code::NOT_REGISTERED => &["refresh the topology of the business, then retry the task"],
         NO_COMMAND => &["give the process this command in its topology, then retry the task"],
         BLOCKED => &["mend the task that failed first, then retry"],
+        NOT_STEADY => &[
+            "muster why and muster logs --previous tell why it ended; mend it, then retry the task",
+        ],
         Code::ALREADY_RUNNING => {
             &["ignore code 828 if a running process is fine (ignore_error_codes)"]
         }

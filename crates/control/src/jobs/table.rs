@@ -248,6 +248,7 @@ mod tests {
             command: String::new(),
             started_at: UnixMillis::NEVER,
             ended_at: UnixMillis::NEVER,
+            gate: None,
         }
     }
 

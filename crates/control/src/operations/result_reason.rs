@@ -76,6 +76,7 @@ fn reason_of(code: Code) -> Option<Reason> {
         Code::INVALID => "invalid_target",
         jobs::BLOCKED => "earlier_failed",
         jobs::CANCELLED => "cancelled",
+        jobs::NOT_STEADY => "not_steady",
         jobs::NO_COMMAND => "no_command",
         templates::BAD_TEMPLATE => "bad_template",
         templates::FORBIDDEN => "template_forbidden",

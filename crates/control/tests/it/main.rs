@@ -22,6 +22,7 @@ mod replicas;
 mod restart;
 mod retry_task;
 mod rig;
+mod rolling;
 mod templates;
 mod timeline;
 mod topology;

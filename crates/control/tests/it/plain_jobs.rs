@@ -24,14 +24,14 @@ async fn fleet(rig: &Rig) -> Vec<FakeAgent> {
     agents
 }
 
-fn filter(namespace: &str) -> Filter {
+pub(crate) fn filter(namespace: &str) -> Filter {
     Filter {
         namespaces: Some(vec![Namespace::parse(namespace).unwrap()]),
         ..Filter::default()
     }
 }
 
-fn job(action: JobAction, filter: Filter, options: JobOptions) -> NewJob {
+pub(crate) fn job(action: JobAction, filter: Filter, options: JobOptions) -> NewJob {
     NewJob {
         action,
         selection: JobSelection::Processes {

@@ -3,7 +3,7 @@
 use api::JobOptionsBody;
 use model::Invalid;
 use model::config_template::TemplateId;
-use model::job::{AfterRelease, BatchSize, Isolation, JobOptions};
+use model::job::{AfterRelease, BatchSize, Gate, Isolation, JobOptions, TaskOrder};
 
 use crate::http::json::Scalar;
 
@@ -28,6 +28,18 @@ pub(crate) fn read(options: JobOptionsBody) -> Result<(JobOptions, Option<BatchS
         pause_secs: whole("pause_secs", pause_secs, 0, MAX_PAUSE_SECS)?,
         config_template_ids: ids.map(|id| id.map(TemplateId)).collect::<Result<_, _>>()?,
         after_release: after_release(&options.after_release.to_text())?,
+        canary: match options.canary {
+            None => None,
+            Some(n) => Some(whole("canary", n, 1, i64::from(u32::MAX))?),
+        },
+        gate: match options.gate.to_text() {
+            text if text.is_empty() => None,
+            text => Some(Gate::parse(&text)?),
+        },
+        order: match options.order.to_text() {
+            text if text.is_empty() => None,
+            text => Some(TaskOrder::parse(&text)?),
+        },
     };
     Ok((
         options,
@@ -97,7 +109,7 @@ mod tests {
         assert_eq!(percent, Some(BatchSize::Percent(10)));
         let (options, percent) = read(
             r#"{"isolation":"set","batch_size":"10","max_failures":1,"ignore_error_codes":["828"],
-                "after_release":"reload","config_template_ids":[3]}"#,
+                "after_release":"reload","config_template_ids":[3],"canary":"2","gate":"ready:1m","order":"label:zone"}"#,
         )
         .unwrap();
         assert_eq!(percent, None);
@@ -110,6 +122,9 @@ mod tests {
                 ignore_error_codes: vec![828],
                 after_release: Some(AfterRelease::Reload),
                 config_template_ids: vec![TemplateId(3)],
+                canary: Some(2),
+                gate: Some(Gate::parse("ready:60s").unwrap()),
+                order: Some(TaskOrder::Label("zone".to_owned())),
                 ..JobOptions::default()
             }
         );
@@ -122,6 +137,9 @@ mod tests {
             (r#"{"pause_secs":100000}"#, "pause_secs"),
             (r#"{"config_template_ids":[-3]}"#, "config_template_ids"),
             (r#"{"after_release":"stop"}"#, "after_release"),
+            (r#"{"canary":0}"#, "canary"),
+            (r#"{"gate":"30s"}"#, "gate"),
+            (r#"{"order":"name"}"#, "order"),
         ] {
             assert_eq!(read(body).unwrap_err().field, field, "{body}");
         }

@@ -252,6 +252,7 @@ fn task(job: u32, ordinal: u32, status: JobStatus) -> JobTaskRow {
         command: "./start.sh".into(),
         started_at: UnixMillis::from_secs(1_700_000_000),
         ended_at: UnixMillis::NEVER,
+        gate: None,
     }
 }
 

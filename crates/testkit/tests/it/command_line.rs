@@ -11,21 +11,21 @@ const HOSTS: [&str; 2] = ["10.1.1.1", "10.1.1.2"];
 
 /// How one command ended.
 #[derive(Debug)]
-struct Ran {
-    code: Option<i32>,
-    stdout: String,
-    stderr: String,
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 impl Ran {
     #[track_caller]
-    fn fine(self) -> Self {
+    pub(crate) fn fine(self) -> Self {
         assert_eq!(self.code, Some(0), "{self:?}");
         self
     }
 
     #[track_caller]
-    fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|e| panic!("{e}: {self:?}"))
     }
 }
@@ -53,7 +53,7 @@ fn muster_with(cluster: &Cluster, args: &[&str], env: &[(&str, &str)]) -> Ran {
     }
 }
 
-fn muster(cluster: &Cluster, args: &[&str]) -> Ran {
+pub(crate) fn muster(cluster: &Cluster, args: &[&str]) -> Ran {
     muster_with(cluster, args, &[])
 }
 

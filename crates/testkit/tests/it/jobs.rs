@@ -5,7 +5,7 @@ use testkit::{Cluster, odd, wait};
 
 use crate::fixture::Fixture;
 
-const HOST: &str = "10.1.1.1";
+pub(crate) const HOST: &str = "10.1.1.1";
 const N_INSTANCES: usize = 4;
 
 /// One process with several instances, each of which counts its runs in a file.
@@ -39,7 +39,7 @@ fn begin(cluster: &Cluster, action: &str, options: Value) -> String {
 }
 
 /// The job after its end.
-fn ended(cluster: &Cluster, job: &str) -> Value {
+pub(crate) fn ended(cluster: &Cluster, job: &str) -> Value {
     wait::until("the job to end", || {
         let (status, view) = cluster.api.native("GET", job, None);
         assert_eq!(status, 200, "{view}");
@@ -79,7 +79,7 @@ fn a_rolling_job_survives_server_kills_and_starts_nothing_twice() {
 }
 
 /// Registered daemons on one host, without a business.
-fn daemons(cluster: &Cluster) -> Vec<Fixture> {
+pub(crate) fn daemons(cluster: &Cluster) -> Vec<Fixture> {
     let daemon = |n: usize| {
         let daemon = Fixture::daemon(cluster.path(), HOST, &format!("plain-{n}"));
         let command = daemon.daemon_cmd();
@@ -88,7 +88,7 @@ fn daemons(cluster: &Cluster) -> Vec<Fixture> {
     (0..N_INSTANCES).map(daemon).collect()
 }
 
-fn begin_plain(cluster: &Cluster, action: &str, options: Value) -> String {
+pub(crate) fn begin_plain(cluster: &Cluster, action: &str, options: Value) -> String {
     let body = |dry_run: bool, count: Option<&Value>| {
         json!({"action": action, "filter": {"namespace": "e2e", "label": "kind=test"}, "options": options,
             "dry_run": dry_run, "expect_count": count})

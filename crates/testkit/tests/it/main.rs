@@ -26,6 +26,7 @@ mod readme;
 mod relays;
 mod remove_hosts;
 mod restore;
+mod rolling;
 mod sim;
 mod simulated_fleet;
 mod soak;

@@ -176,6 +176,11 @@ fn the_start_works_as_written() {
 }
 
 #[test]
+fn the_guide_to_rollouts_works_as_written() {
+    works_as_written("docs/guides/rollout.md", 9);
+}
+
+#[test]
 fn the_backup_works_as_written() {
     let folder = tempfile::TempDir::with_prefix("muster-backup-").unwrap();
     let lines = lines("docs/operations/backup.md");

@@ -6,12 +6,13 @@ use agent::upgrade::{self as local, UpgradeArgs as LocalArgs, UpgradeError};
 use api::{AgentUpgradeBody, AgentUpgradeView, JobOptionsBody, LeftOutView, Scalar};
 use model::job::BatchSize;
 
-use super::super::job::{parse_batch, size_of, to_its_end};
+use super::super::job::to_its_end;
 use super::super::{Context, environment};
 use crate::client::Path;
 use crate::confirm::ConfirmArgs;
 use crate::failure::{EXIT_CODES, Exit, Failure, Kind, chain};
 use crate::format::{clean, count, counted, parse_duration};
+use crate::pace::{parse_batch, size_of};
 use crate::processes::parse_selector;
 
 pub(super) fn examples() -> String {

@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use api::{
-    ExpressionBody, FilterBody, JobBegun, JobBody, JobOptionsBody, OperationPlanView, Scalar,
-    ViewProcess,
+    ExpressionBody, FilterBody, JobBegun, JobBody, JobOptionsBody, OperationPlanView, ViewProcess,
 };
-use model::job::{BatchSize, JobAction};
+use model::job::JobAction;
 use model::selector::NamePattern;
 use serde_json::json;
 
@@ -18,6 +17,7 @@ use crate::client::{Client, Path};
 use crate::confirm::ConfirmArgs;
 use crate::failure::{EXIT_CODES, Exit, Failure, Kind};
 use crate::format::{clean, count, counted, parse_duration};
+use crate::pace::PaceArgs;
 use crate::processes::parse_selector;
 use crate::selection::{SelectionArgs, pasteable};
 
@@ -101,46 +101,6 @@ pub struct BeginArgs {
 }
 
 #[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Pace and failures")]
-struct PaceArgs {
-    /// At most this many at a time, or this share of all: 10, 5% [default: all of one priority]
-    #[arg(long, value_name = "N", value_parser = parse_batch)]
-    batch: Option<BatchSize>,
-    /// Continue after up to this many failures
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    max_failures: u32,
-    /// Wait this long between two batches (5s, 2m)
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
-    pause: Option<Duration>,
-    /// Where a failure stops later tasks; without a business only business and host [default: business, which is all]
-    #[arg(long, value_enum)]
-    isolation: Option<IsolationArg>,
-    /// Result codes that do not count as failures, separated by commas
-    #[arg(long, value_name = "CODE", value_delimiter = ',')]
-    ignore: Vec<i64>,
-}
-
-pub(crate) fn parse_batch(text: &str) -> Result<BatchSize, String> {
-    BatchSize::parse(text).map_err(|invalid| invalid.rule)
-}
-
-/// The size as a request has it.
-pub(crate) fn size_of(batch: BatchSize) -> Scalar {
-    match batch {
-        BatchSize::Tasks(n) => Scalar::Int(n.into()),
-        BatchSize::Percent(percent) => format!("{percent}%").as_str().into(),
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum IsolationArg {
-    Business,
-    Set,
-    Module,
-    Host,
-}
-
-#[derive(Debug, clap::Args)]
 pub struct FilesArgs {
     #[command(flatten)]
     begin: BeginArgs,
@@ -198,22 +158,6 @@ pub(super) fn release(context: &Context, args: &ReleaseArgs) -> Result<Exit, Fai
         options.after_release = value_name(then).as_str().into();
     }
     begin(context, JobAction::Release, &args.files.begin, options)
-}
-
-impl PaceArgs {
-    fn options(&self) -> JobOptionsBody {
-        let pause = self.pause.unwrap_or_default().as_secs();
-        let isolation = self.isolation.unwrap_or(IsolationArg::Business);
-        JobOptionsBody {
-            isolation: value_name(isolation).as_str().into(),
-            batch_size: self.batch.map_or(Scalar::Absent, size_of),
-            max_failures: Some(self.max_failures.into()),
-            ignore_error_codes: Some(self.ignore.clone()),
-            pause_secs: Some(u32::try_from(pause).unwrap_or(u32::MAX).into()),
-            config_template_ids: Some(Vec::new()),
-            ..JobOptionsBody::default()
-        }
-    }
 }
 
 impl FilesArgs {
@@ -318,6 +262,25 @@ fn job_body(action: JobAction, args: &BeginArgs, options: JobOptionsBody) -> Job
     }
 }
 
+/// Begins a job on processes that were shown, and follows it.
+pub(crate) fn begin_chosen(
+    context: &Context,
+    client: &Client,
+    body: &JobBody,
+    (no_wait, timeout): (bool, Option<Duration>),
+) -> Result<Exit, Failure> {
+    let out = &context.out;
+    let created: JobBegun = client.post(&Path::new("jobs"), body)?;
+    if no_wait {
+        match out.is_document() {
+            true => out.document(&created)?,
+            false => out.line(created.id)?,
+        }
+        return Ok(Exit::Ok);
+    }
+    follow::to_its_end(client, out, created.id, timeout)
+}
+
 /// Begins the job and follows it, or shows what it would act on.
 fn send(
     context: &Context,
@@ -338,15 +301,7 @@ fn send(
         }
         return Ok(Exit::Ok);
     }
-    let created: JobBegun = client.post(&path, body)?;
-    if args.no_wait {
-        match out.is_document() {
-            true => out.document(&created)?,
-            false => out.line(created.id)?,
-        }
-        return Ok(Exit::Ok);
-    }
-    follow::to_its_end(client, out, created.id, args.timeout)
+    begin_chosen(context, client, body, (args.no_wait, args.timeout))
 }
 
 /// A job over registered processes.

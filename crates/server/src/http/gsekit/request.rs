@@ -93,6 +93,7 @@ impl From<ExtraData> for JobOptionsBody {
             pause_secs: data.pause_secs,
             config_template_ids: data.config_template_ids,
             after_release: data.after_release,
+            ..Self::default()
         }
     }
 }

@@ -76,6 +76,7 @@ pub fn job_task(job: u32, ordinal: u32) -> JobTaskRow {
         command: "./start.sh".into(),
         started_at: moment(job),
         ended_at: UnixMillis::NEVER,
+        gate: None,
     }
 }
 

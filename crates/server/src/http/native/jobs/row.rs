@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use api::{BatchView, JobCountsView, JobDetail, JobTaskView, JobView};
+use api::{BatchView, GateView, JobCountsView, JobDetail, JobTaskView, JobView};
 use control::Batch;
 use model::access::Caller;
 use model::job::{JobArea, JobRow, JobStatus, JobTaskRow};
-use model::{Host, Namespace};
+use model::{Host, Namespace, UnixMillis};
 use store::JobCounts;
 
 use crate::http::native::plain::plain;
@@ -130,6 +130,10 @@ fn task(caller: &Caller, area: &JobArea, task: JobTaskRow) -> JobTaskView {
         output: task.output,
         started_at: task.started_at,
         ended_at: task.ended_at,
+        gate: task.gate.map(|gate| GateView {
+            from: gate.from,
+            since: gate.seen.map_or(UnixMillis::NEVER, |run| run.since),
+        }),
         blocked: retry_blocked(blocked),
     }
 }
