@@ -14,6 +14,7 @@ const SECTIONS = [
   'monitor_policy',
   'alive_monitor_policy',
   'runtime',
+  'restart',
   'resource',
   'warn_report_policy',
   'configmap',

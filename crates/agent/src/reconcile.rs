@@ -24,12 +24,24 @@ struct HeldVersion {
     definition_hash: u64,
 }
 
+/// The hash of the definition that the server sent; 0 if the journal does not have all of it: an earlier agent dropped the
+/// sections of the spec that it did not know. The server then sends it again.
+fn known_hash(hold: &Registration) -> u64 {
+    let labels = serde_json::to_string(&hold.labels).expect("labels have only string keys");
+    let hash = definition_hash(&hold.spec.to_json(), &labels);
+    if hash == hold.definition_hash {
+        hash
+    } else {
+        0
+    }
+}
+
 impl HeldProcesses {
     pub fn new(recovered: &[Registration]) -> Self {
         let registered = |hold: &Registration| {
             let version = HeldVersion {
                 incarnation: hold.incarnation,
-                definition_hash: hold.definition_hash,
+                definition_hash: known_hash(hold),
             };
             (hold.name.clone(), version)
         };

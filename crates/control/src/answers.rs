@@ -4,7 +4,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use fleet::{Fleet, HostView};
-use model::{AgentId, Code, Host, Invalid};
+use model::{AgentId, Code, Host, Invalid, Op, Spec};
 
 /// One host as the caller named it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,6 +83,23 @@ pub(crate) fn resolve(fleet: &Fleet, asked: &TargetHost) -> Result<Host, HostAns
         }
         HostSelector::Bad(invalid) => refuse(Code::INVALID, invalid.to_string()),
     }
+}
+
+/// Why the agent of a host would ignore a part of this spec, or the part that this operation relies on. None for a host
+/// whose agent is not known yet.
+pub(crate) fn spec_lacking(
+    fleet: &Fleet,
+    host: Host,
+    spec: &Spec,
+    op: Option<Op>,
+) -> Option<String> {
+    let view = fleet.host_id(&host).and_then(|id| fleet.host(id))?;
+    let info = view.info?;
+    let section = info.extensions.lacks(spec, op)?.as_str();
+    let version = &info.version;
+    Some(format!(
+        "the agent of {host} ({version}) does not know spec.{section}: upgrade the agent, or remove spec.{section}"
+    ))
 }
 
 /// One answer per key, in the order of the request. `decide` runs once per host, however many keys name it.

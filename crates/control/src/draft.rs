@@ -14,7 +14,7 @@ use model::change::{
 use model::topology::BkProcessId;
 use model::{Code, Flag, FullName, Host, Labels, Spec, UnixMillis};
 
-use crate::answers::{HostDecision, answer_each, success};
+use crate::answers::{HostDecision, answer_each, spec_lacking, success};
 use crate::commit::World;
 use crate::{HostAnswer, Mode, TargetHost};
 
@@ -234,6 +234,13 @@ impl<'a> Draft<'a> {
     ) -> Vec<HostAnswer> {
         let mut ids = None;
         let answers = answer_each(self.fleet, hosts, |host| {
+            if let Some(lacking) = spec_lacking(self.fleet, host, &content.spec, None) {
+                return HostDecision {
+                    code: Code::COMMAND_FAILED,
+                    message: lacking,
+                    changed: false,
+                };
+            }
             let (name, definition) = *ids.get_or_insert_with(|| {
                 let name = self.name(name);
                 (name, self.definition(name, content))

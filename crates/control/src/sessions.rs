@@ -28,6 +28,7 @@ use std::sync::atomic::Ordering;
 use fleet::{AgentInfo, Fleet, Link, Row};
 use model::change::{HostId, NameId};
 use model::kernel::{KernelFeature, KernelFeatures};
+use model::spec::SpecExtensions;
 use model::{Host, Namespace, OpId, UnixMillis, digest};
 use wire::down::{GroupSet, NameRef};
 use wire::{Ack, Command, Desired, DesiredProcess, Down, FRAME_BUDGET, Hello, Welcome};
@@ -328,6 +329,7 @@ fn info_of(hello: &Hello, relay: Option<SocketAddr>) -> AgentInfo {
         program: hello.program.clone(),
         protocol_oldest: hello.oldest,
         protocol: hello.newest,
+        extensions: SpecExtensions::of_names(&hello.extensions),
         relay,
     }
     .bound()

@@ -7,6 +7,7 @@ use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use model::bounds::{MAX_HOSTNAME, MAX_KERNEL, MAX_VERSION};
 use model::change::{HostId, HostRow, ProcessId};
 use model::kernel::KernelFeatures;
+use model::spec::SpecExtensions;
 use model::text::sanitize_line;
 use model::{AgentId, Host, UnixMillis};
 use std::hash::BuildHasher;
@@ -50,6 +51,8 @@ pub struct AgentInfo {
     pub protocol_oldest: u32,
     /// The newest version of the protocol that it speaks.
     pub protocol: u32,
+    /// The sections of specs that it knows beyond those of the first version.
+    pub extensions: SpecExtensions,
     /// The relay between agent and server: its address as the server sees it, and the port that the agent connects to.
     pub relay: Option<SocketAddr>,
 }

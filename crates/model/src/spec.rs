@@ -8,10 +8,14 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize, Serializer};
 
 mod crontab;
+mod extension;
 pub mod raw;
+pub mod restart;
 pub mod runtime;
 
+pub use extension::{SpecExtension, SpecExtensions};
 pub use raw::RawSpec;
+pub use restart::Restart;
 pub use runtime::Runtime;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -29,6 +33,8 @@ pub struct Spec {
     pub configmap: Vec<ConfigFile>,
     #[serde(default, skip_serializing_if = "Runtime::is_default")]
     pub runtime: Runtime,
+    #[serde(default, skip_serializing_if = "Restart::is_default")]
+    pub restart: Restart,
 }
 
 /// Name and paths of the process on its host. Absent optional texts are empty.

@@ -75,6 +75,7 @@ pub(crate) fn spec(random: &mut Random, name: &FullName) -> Spec {
         warn_report_policy: Default::default(),
         configmap: Vec::new(),
         runtime: Default::default(),
+        restart: Default::default(),
     }
 }
 

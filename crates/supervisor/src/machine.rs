@@ -29,11 +29,12 @@
 //! process are the agent's own work: an operation that arrives takes over what they have come to. A query changes
 //! nothing, so it is no phase.
 //!
-//! Counters over time have a file each: `health`, `limits`, `pool`, `schedule`, `drift`.
+//! `backoff` decides the waits between attempts. Counters over time have a file each: `health`, `limits`, `pool`, `schedule`, `drift`.
 //!
 //! The journal keeps the whole [`Process`] (`record`), so the agent may restart in every phase; `recover` decides how each
 //! phase goes on.
 
+mod backoff;
 mod drift;
 mod due;
 mod end;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use control::{Control, ControlError, Session};
 use model::event::Event;
+use model::spec::SpecExtensions;
 use model::{AgentId, Code, Flag, Host, OpId, Outcome, Status, UnixMillis};
 use testing::wait::PATIENCE;
 use wire::{
@@ -47,6 +48,7 @@ impl FakeAgent {
             hostname: "box".into(),
             root: true,
             cores: 2,
+            extensions: SpecExtensions::all().names().map(str::to_owned).collect(),
             ..Hello::default()
         }
     }

@@ -73,6 +73,9 @@ pub struct Hello {
     /// `muster-agent` or `muster`, if the server may replace its binary; else empty.
     #[prost(string, tag = "17")]
     pub program: String,
+    /// [`model::spec::SpecExtension::as_str`] of the sections of specs that it knows beyond those of the first version.
+    #[prost(string, repeated, tag = "18")]
+    pub extensions: Vec<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, prost::Message)]

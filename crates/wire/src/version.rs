@@ -6,7 +6,7 @@
 //!
 //! A field or a frame that old peers may skip needs no new version. Version 1 has gained these:
 //! [`crate::Ask`] and [`crate::Output`], [`crate::Command::sent_ms`], [`crate::Hello`] the fields from `session` on, [`crate::Move`],
-//! [`crate::Bye::rejoin`], and of [`crate::ProcessStatus`] the fields from `process_state` on.
+//! [`crate::Bye::rejoin`], [`crate::Hello::extensions`], and of [`crate::ProcessStatus`] the fields from `process_state` on.
 
 /// The oldest supported version.
 pub const OLDEST: u32 = 1;

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures_util::StreamExt;
 use model::UnixMillis;
+use model::spec::SpecExtensions;
 use tokio::io::{AsyncRead, AsyncWrite, ReadHalf, WriteHalf};
 use tokio::time::{Instant, timeout};
 use tokio_util::codec::FramedRead;
@@ -61,6 +62,7 @@ impl HelloTemplate {
             missing: info.facts.missing.names().map(str::to_owned).collect(),
             arch: info.facts.arch.clone(),
             program: info.facts.program.clone(),
+            extensions: SpecExtensions::all().names().map(str::to_owned).collect(),
         };
         Self {
             hello,

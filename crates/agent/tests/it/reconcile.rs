@@ -5,7 +5,7 @@ use model::group::{Pool, ProcessGroup};
 use model::{Code, Namespace, Op, UnixMillis};
 use supervisor::Request;
 use wire::Desired;
-use wire::down::{GroupSet, NameRef};
+use wire::down::{GroupSet, NameRef, definition_hash};
 
 use crate::fixture::{command, desired, name, op, recovered};
 
@@ -54,6 +54,28 @@ fn a_full_list_over_several_frames_forgets_what_no_frame_names() {
     assert_eq!(shown(&held.apply(full(&["n/c"], false))), ["+n/c"]);
     assert_eq!(shown(&held.apply(full(&["n/b"], true))), ["-n/old"]);
     assert_eq!(held.len(), 3);
+}
+
+#[test]
+fn a_spec_that_an_earlier_agent_did_not_keep_whole_is_taken_again() {
+    // The earlier agent kept the hash of what the server sent, and not the section that it did not know.
+    let mut process = desired("n/a", 1);
+    let mut spec = process.spec().unwrap();
+    spec.restart.delay = Some(3);
+    process.spec_json = spec.to_json();
+    let mut hold = recovered("n/a", 1);
+    hold.definition_hash = definition_hash(&process.spec_json, &process.labels_json);
+    let mut held = HeldProcesses::new(&[hold.clone()]);
+    let frame = Desired {
+        full: true,
+        last: true,
+        processes: vec![process],
+        ..Desired::default()
+    };
+    assert_eq!(shown(&held.apply(frame)), ["+n/a"]);
+    hold.spec = spec.into();
+    let same = HeldProcesses::new(&[hold]);
+    assert_eq!(held.digest(), same.digest(), "and kept the next time");
 }
 
 #[test]

@@ -1,9 +1,13 @@
 //! The flags of `register` and `update`.
 
+mod supervision;
+
 use std::path::Path;
 
 use model::spec::RawSpec;
 use model::spec::raw::RawConfigFile;
+
+use supervision::SupervisionArgs;
 
 use super::Definition;
 use crate::failure::Failure;
@@ -155,6 +159,9 @@ pub struct SpecArgs {
     #[arg(long, value_name = "PATH[:MD5]", value_parser = parse_config_file, help_heading = "Policy")]
     config_file: Vec<(String, String)>,
 
+    #[command(flatten)]
+    supervision: SupervisionArgs,
+
     /// A label; may be given several times
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_pair)]
     label: Vec<(String, String)>,
@@ -219,6 +226,7 @@ impl SpecArgs {
 
         self.apply_runtime(&mut definition.spec)?;
         self.apply_policy(definition);
+        self.supervision.apply(&mut definition.spec);
         for key in &self.unset_label {
             definition.labels.remove(key);
         }

@@ -46,6 +46,8 @@ struct Written {
     #[serde(skip_serializing_if = "Option::is_none")]
     runtime: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    restart: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     configmap: Option<Value>,
 }
 
@@ -123,6 +125,7 @@ fn written(definition: &Exported) -> Written {
         monitor_policy: section("monitor_policy"),
         warn_report_policy: section("warn_report_policy"),
         runtime: section("runtime"),
+        restart: section("restart"),
         configmap: section("configmap"),
     }
 }
@@ -225,6 +228,7 @@ mod tests {
             "runtime": {"env": {"A": "1", "B": "\t"}, "nofile": 10, "core": 0, "nproc": 11, "umask": 23, "nice": -5,
                 "memory_max": 104857600, "cpu_max": 50.5, "pids_max": 12, "fd_max": 13, "log_bytes_max": 14,
                 "net_max": 15, "log_max_bytes": 8192, "log_keep": 3},
+            "restart": {"delay": 1, "factor": 1.5, "delay_max": 60, "jitter": 0, "reset": 120, "give_up": "never"},
         });
         let all = [exported("web/nginx", whole), exported("db/业务", plain())];
         for definitions in [&all[..1], &all[..]] {

@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 
 use api::{DefinitionView, ProcessDetail, ProcessView};
+use model::spec::restart::{
+    DEFAULT_DELAY_MAX, DEFAULT_FACTOR, DEFAULT_JITTER, DEFAULT_RESET, GiveUp,
+};
 use model::spec::runtime::Runtime;
 use model::spec::{AutoType, Spec};
 use model::{FullName, Host};
@@ -285,6 +288,7 @@ fn spec_fields(fields: &mut FieldList, spec: &Spec) {
             policy.op_timeout
         ),
     );
+    fields.put("restarts", &restart_text(spec));
     for file in &spec.configmap {
         let watched = match (file.path.is_empty(), file.md5.is_empty()) {
             (true, _) => continue,
@@ -296,6 +300,26 @@ fn spec_fields(fields: &mut FieldList, spec: &Spec) {
     if spec.warn_report_policy.report_id != 0 {
         fields.put("report id", &spec.warn_report_policy.report_id.to_string());
     }
+}
+
+/// `after 1 s, 2 times longer each time up to 60 s, never given up`; empty without `spec.restart`.
+fn restart_text(spec: &Spec) -> String {
+    let restart = &spec.restart;
+    if restart.is_default() {
+        return String::new();
+    }
+    let delay = restart.delay.unwrap_or(spec.monitor_policy.start_interval);
+    let factor = restart.factor.unwrap_or(DEFAULT_FACTOR);
+    let most = restart.delay_max.unwrap_or(DEFAULT_DELAY_MAX);
+    let jitter = restart.jitter.unwrap_or(DEFAULT_JITTER);
+    let reset = restart.reset.unwrap_or(DEFAULT_RESET);
+    let give_up = restart
+        .give_up
+        .unwrap_or(GiveUp::After(spec.monitor_policy.start_retries));
+    format!(
+        "after {delay} s, each wait {factor} times longer, at most {most} s, give or take {jitter}%; \
+         a run of {reset} s clears the count; gives up {give_up}"
+    )
 }
 
 fn runtime_fields(fields: &mut FieldList, runtime: &Runtime) {

@@ -18,6 +18,8 @@ Examples:
     muster update web/nginx --all --mem 20
   On one host, whose definition may differ from that of the others:
     muster update web/nginx --host 10.0.0.1 --mem 20
+  Restart it for ever, with growing waits up to two minutes:
+    muster update web/nginx --all --restart-delay 1s --restart-delay-max 2m --give-up never
   Replace the whole definition by a file, on the hosts that it names:
     muster update --file nginx.toml
   The same on every host that has the process already:

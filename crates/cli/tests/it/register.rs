@@ -155,6 +155,55 @@ fn environment_limits_and_units_are_flags() {
 }
 
 #[test]
+fn the_back_off_of_restarts_has_flags_and_keys_with_units() {
+    let server = accepting();
+    let flags = "--restart-delay 2s --restart-factor 1.5 --restart-delay-max 10m --restart-jitter 0 --restart-reset 1h \
+                 --give-up never";
+    let mut args = vec!["register", "a/b", "--start", "./b"];
+    args.extend(flags.split_whitespace());
+    let ran = muster(&args).in_home().to(&server.url).run();
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let expected = json!({"delay": 2, "factor": 1.5, "delay_max": 600, "jitter": 0, "reset": 3600, "give_up": "never"});
+    assert_eq!(
+        server.asked().last().unwrap().body["spec"]["restart"],
+        expected
+    );
+    let file = "[identity]\nsetup_path = '/x'\nuser = 'root'\n[control]\nstart_cmd = './b'\n[restart]\ndelay = '2s'\nreset = '1h'\ngive_up = 7\n";
+    let ran = muster(&["register", "a/b", "--file", "d.toml"])
+        .file("d.toml", file)
+        .in_home()
+        .to(&server.url)
+        .run();
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let expected = json!({"delay": 2, "reset": 3600, "give_up": 7});
+    assert_eq!(
+        server.asked().last().unwrap().body["spec"]["restart"],
+        expected
+    );
+    for (flags, message) in [
+        (
+            ["--give-up", "sometimes"],
+            "must be never, or a number of attempts",
+        ),
+        (
+            ["--restart-factor", "0.5"],
+            "restart.factor: must be from 1",
+        ),
+        (
+            ["--restart-jitter", "200"],
+            "restart.jitter: must be from 0 to 100",
+        ),
+    ] {
+        let ran = muster(&["register", "a/b", "--start", "./b", flags[0], flags[1]])
+            .in_home()
+            .to(&server.url)
+            .run();
+        assert_eq!(ran.code, 2, "{ran:?}");
+        assert!(ran.stderr.contains(message), "{ran:?}");
+    }
+}
+
+#[test]
 fn a_file_may_use_units_and_errors_name_its_field() {
     let server = accepting();
     let file = "[control]\nstart_cmd = 'x'\n[identity]\nuser = 'root'\nsetup_path = '/x'\n[monitor_policy]\nop_timeout = '5m'\n";

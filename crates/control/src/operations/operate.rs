@@ -13,7 +13,7 @@ use model::{Code, FullName, Host, Invalid, Labels, Op, OpId, Outcome, Spec, Task
 
 use super::tasks::{MAX_OPEN_TARGETS, Tasks};
 use super::{Operations, too_many_open};
-use crate::answers::{NAMED_IN_AUDIT, resolve, shortened};
+use crate::answers::{NAMED_IN_AUDIT, resolve, shortened, spec_lacking};
 use crate::commit::World;
 use crate::draft::{Content, Draft};
 use crate::{ControlError, HostSelector, Mode, TargetHost, secrets};
@@ -312,11 +312,12 @@ impl<'a> OperatePlan<'a> {
         let registered = fleet
             .name_id(&line.name)
             .and_then(|name| fleet.process(id, name));
-        let policy = match (&line.content, &registered) {
-            (Some(content), _) => content.spec.monitor_policy.clone(),
-            (None, Some(row)) => row.definition().spec.monitor_policy.clone(),
-            (None, None) => Policy::default(),
+        let spec = match (&line.content, &registered) {
+            (Some(content), _) => Some(&*content.spec),
+            (None, Some(row)) => Some(&*row.definition().spec),
+            (None, None) => None,
         };
+        let policy = spec.map_or_else(Policy::default, |spec| spec.monitor_policy.clone());
         let known = line.content.is_some() || registered.is_some();
         let connected = fleet.host(id).is_some_and(|view| view.link.is_up());
         let refused = match (known, line.op, &line.probe) {
@@ -331,6 +332,12 @@ impl<'a> OperatePlan<'a> {
                         format!("can not find connection by ip {}", host.ip),
                     )
                 })
+            })
+            .or_else(|| {
+                // A spec of the request was not registered if the agent does not know all of it.
+                let op = line.content.is_none().then_some(line.op);
+                let lacking = spec_lacking(fleet, host, spec?, op)?;
+                Some((Code::COMMAND_FAILED, lacking))
             })
             // A process that is not registered is not managed, so this has succeeded.
             .or_else(|| {

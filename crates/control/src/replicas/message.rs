@@ -1,6 +1,7 @@
 //! The messages between replicas. All of it is soft state: a loss is noticed, and requested again.
 
 use fleet::AgentInfo;
+use model::spec::SpecExtensions;
 
 use crate::sessions::features;
 
@@ -146,6 +147,8 @@ pub(super) struct AgentInfoMessage {
     relay: String,
     #[prost(uint32, tag = "12")]
     protocol_oldest: u32,
+    #[prost(string, repeated, tag = "13")]
+    extensions: Vec<String>,
 }
 
 impl From<&AgentInfo> for AgentInfoMessage {
@@ -166,6 +169,7 @@ impl From<&AgentInfo> for AgentInfoMessage {
                 .map(|relay| relay.to_string())
                 .unwrap_or_default(),
             protocol_oldest: info.protocol_oldest,
+            extensions: info.extensions.names().map(str::to_owned).collect(),
         }
     }
 }
@@ -185,6 +189,7 @@ impl From<AgentInfoMessage> for AgentInfo {
             protocol: info.protocol,
             relay: info.relay.parse().ok(),
             protocol_oldest: info.protocol_oldest,
+            extensions: SpecExtensions::of_names(&info.extensions),
         }
         .bound()
     }

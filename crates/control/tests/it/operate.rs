@@ -5,9 +5,10 @@ use std::time::Duration;
 use control::{ControlError, Mode, Operate, OperateSpec};
 use model::spec::Probe;
 use model::{Code, Flag, Labels, Op, Outcome, UnixMillis};
+use testkit::FakeAgent;
 use testkit::fake_agent::op_of;
 
-use crate::rig::{Rig, START, asked, full, spec};
+use crate::rig::{Rig, START, asked, full, hello, spec};
 
 #[tokio::test]
 async fn a_target_that_cannot_start_ends_at_once() {
@@ -45,6 +46,43 @@ async fn an_operation_goes_out_and_its_result_comes_back() {
     );
     let acked = agent.received().await;
     assert!(format!("{acked:?}").contains("Ack"), "{acked:?}");
+}
+
+#[tokio::test]
+async fn an_agent_that_does_not_know_a_section_of_the_spec_gets_no_such_process() {
+    let rig = Rig::new().await;
+    let mut with_restart = spec("./a");
+    with_restart.restart.delay = Some(1);
+    let register = async |name: &str| {
+        let spec = with_restart.clone();
+        let answers = rig.register_spec(name, &["10.0.0.1"], spec, Mode::Update);
+        answers.await.remove(0)
+    };
+    // Nothing is known about the agent yet.
+    assert_eq!(register("ns/p").await.code, Code::OK);
+    drop(rig.agent("10.0.0.1").await);
+    let host = "10.0.0.1".parse().unwrap();
+    let agent_with = |extensions: &[&str]| {
+        let hello = wire::Hello {
+            extensions: extensions.iter().map(|name| name.to_string()).collect(),
+            ..hello(host, 0)
+        };
+        FakeAgent::connect(&rig.control, host, &hello)
+    };
+    let old = agent_with(&[]);
+    let lacking = "the agent of 0:10.0.0.1 (1.2.3) does not know spec.restart: upgrade the agent, or remove spec.restart";
+    for (op, code) in [(Op::Start, 65_535), (Op::Manage, 65_535), (Op::Stop, 115)] {
+        let task = rig.operate("ns/p", op, &["10.0.0.1"]).await;
+        assert_eq!(rig.codes(task).await, [code], "{op}");
+    }
+    let refused = register("ns/q").await;
+    assert_eq!(refused.code, Code::COMMAND_FAILED);
+    assert_eq!(refused.message, lacking);
+    drop(old);
+    let _new = agent_with(&["restart", "of a later version"]);
+    assert_eq!(register("ns/q").await.code, Code::OK);
+    let task = rig.operate("ns/p", Op::Start, &["10.0.0.1"]).await;
+    assert_eq!(rig.codes(task).await, [115]);
 }
 
 #[tokio::test]

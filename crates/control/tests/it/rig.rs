@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use bus::{Bus, LocalHub, ReplicaId};
 use control::{
-    Clock, Control, FirstKeys, HostSelector, Mode, Operate, OperateSpec, Registration, TargetHost,
+    Clock, Control, FirstKeys, HostAnswer, HostSelector, Mode, Operate, OperateSpec, Registration,
+    TargetHost,
 };
 use model::access::Caller;
 use model::change::Changes;
@@ -133,21 +134,27 @@ impl Rig {
         start_cmd: &str,
         mode: Mode,
     ) -> Vec<i32> {
+        let answers = self.register_spec(name, hosts, spec(start_cmd), mode).await;
+        answers.iter().map(|answer| answer.code.0).collect()
+    }
+
+    pub(crate) async fn register_spec(
+        &self,
+        name: &str,
+        hosts: &[&str],
+        spec: Spec,
+        mode: Mode,
+    ) -> Vec<HostAnswer> {
         let request = Registration {
             name: full(name),
             labels: Labels::default(),
-            spec: spec(start_cmd),
+            spec,
             hosts: asked(hosts),
             suppliers: Default::default(),
             mode,
         };
-        let answers = self
-            .control
-            .registry()
-            .register(&self.caller, request)
-            .await
-            .unwrap();
-        answers.iter().map(|answer| answer.code.0).collect()
+        let registry = self.control.registry();
+        registry.register(&self.caller, request).await.unwrap()
     }
 
     pub(crate) async fn operate(&self, name: &str, op: Op, hosts: &[&str]) -> TaskId {

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 pub use keys::{SECTIONS, check_keys};
 
+use super::restart::RawRestart;
 use super::runtime::RawRuntime;
 use super::{
     AutoType, Commands, ConfigFile, Identity, Limits, Policy, Probe, Spec, WarnReport, crontab,
@@ -51,9 +52,11 @@ pub struct RawSpec {
     pub configmap: Option<Vec<Option<RawConfigFile>>>,
     #[serde(deserialize_with = "lenient::objects")]
     pub process_group: Option<Vec<Option<RawProcessGroup>>>,
-    /// An extension of Muster, not in the GSE documents.
+    /// Extensions of Muster, not in the GSE documents, from here on.
     #[serde(deserialize_with = "lenient::object")]
     pub runtime: Option<RawRuntime>,
+    #[serde(deserialize_with = "lenient::object")]
+    pub restart: Option<RawRestart>,
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -162,6 +165,7 @@ impl RawSpec {
             .and_then(|warn| warn.report_id)
             .unwrap_or(0);
         let runtime = self.runtime.unwrap_or_default();
+        let restart = self.restart.unwrap_or_default();
         Ok(Spec {
             identity: identity.complete().map_err(|e| e.within("identity"))?,
             control: control.complete().map_err(|e| e.within("control"))?,
@@ -170,6 +174,7 @@ impl RawSpec {
             warn_report_policy: WarnReport { report_id },
             configmap: complete_configmap(self.configmap.unwrap_or_default())?,
             runtime: runtime.complete().map_err(|e| e.within("runtime"))?,
+            restart: restart.complete().map_err(|e| e.within("restart"))?,
         })
     }
 
@@ -373,6 +378,30 @@ fn number(field: &str, value: Option<i64>) -> Result<Option<u32>, Invalid> {
     let in_range = value.is_none_or(|n| (0..=MAX_SECS).contains(&n));
     ensure!(in_range, field, "must be from 0 to {MAX_SECS}");
     Ok(value.map(|n| n as u32))
+}
+
+/// A number between two limits.
+pub(super) fn within(
+    field: &str,
+    value: Option<i64>,
+    least: i64,
+    most: i64,
+) -> Result<Option<u64>, Invalid> {
+    let Some(number) = value else {
+        return Ok(None);
+    };
+    let is_unbounded = most == i64::MAX;
+    ensure!(
+        number >= least || !is_unbounded,
+        field,
+        "must be {least} or more"
+    );
+    ensure!(
+        (least..=most).contains(&number),
+        field,
+        "must be from {least} to {most}"
+    );
+    Ok(Some(number as u64))
 }
 
 #[cfg(test)]

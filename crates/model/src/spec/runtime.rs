@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::raw::within;
 use crate::{Invalid, lenient};
 
 /// How many environment variables one process may have.
@@ -169,24 +170,6 @@ fn check_env(env: &BTreeMap<String, String>) -> Result<(), Invalid> {
         );
     }
     Ok(())
-}
-
-fn within(field: &str, value: Option<i64>, least: i64, most: i64) -> Result<Option<u64>, Invalid> {
-    let Some(number) = value else {
-        return Ok(None);
-    };
-    let is_unbounded = most == i64::MAX;
-    ensure!(
-        number >= least || !is_unbounded,
-        field,
-        "must be {least} or more"
-    );
-    ensure!(
-        (least..=most).contains(&number),
-        field,
-        "must be from {least} to {most}"
-    );
-    Ok(Some(number as u64))
 }
 
 fn number_or_digits<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {

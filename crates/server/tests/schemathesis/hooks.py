@@ -39,6 +39,7 @@ EVERYWHERE = {
     "labels": {"tier": "front"},
     "monitor_policy": {"auto_type": 1},
     "runtime": {"umask": "027", "env": {"A": "1"}},
+    "restart": {"delay": 1, "factor": 2, "delay_max": 60, "give_up": "never"},
 }
 NATIVE = {
     "agent_id": "agent-1",

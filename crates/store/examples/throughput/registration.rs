@@ -81,5 +81,6 @@ pub(crate) fn spec() -> Spec {
         warn_report_policy: WarnReport::default(),
         configmap: Vec::new(),
         runtime: Default::default(),
+        restart: Default::default(),
     }
 }

@@ -84,6 +84,7 @@ pub fn spec(n: u32) -> Spec {
             md5: "0".repeat(32),
         }],
         runtime: Default::default(),
+        restart: Default::default(),
     }
 }
 

@@ -166,8 +166,7 @@ impl Process {
                 self.phase = Phase::Up { current };
             }
             (Cause::Operation(_), None) if self.is_kept_running(cx) => {
-                let wait_ms = u64::from(cx.policy().start_interval) * 1000;
-                self.retry(message, wait_ms.max(1), cx, out);
+                self.retry(message, self.next_wait_ms(cx).max(1), cx, out);
             }
             (Cause::Operation(ticket), None) => {
                 let resting = match ticket.op {

@@ -96,7 +96,7 @@ impl Process {
         self.message.clone_from(&health.sentence);
         // A run that was never healthy does not clear the count by lasting.
         if health.was_well {
-            self.clear_attempts_if_lasting(alive.lasted_ms(cx.now));
+            self.clear_attempts_if_lasting(alive.lasted_ms(cx.now), cx);
         }
         let since_boot_ms = alive.since_boot_ms;
         let work = Box::new(Work {

@@ -49,8 +49,8 @@ pub(super) fn quote(text: &str) -> String {
 }
 
 /// The status while an attempt is under way: first the attempt, then its reason.
-pub(super) fn under_way(attempt: u32, retries: u32, before: &str) -> String {
-    format!("attempt {attempt} of {retries} is under way; before: {before}")
+pub(super) fn under_way(attempt: &str, before: &str) -> String {
+    format!("{attempt} is under way; before: {before}")
 }
 
 pub(super) fn check_failed(message: String) -> Failure {

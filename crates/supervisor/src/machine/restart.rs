@@ -3,16 +3,15 @@
 use model::Flag;
 use model::event::EventKind;
 use model::spec::AutoType;
+use model::spec::restart::GiveUp;
 use model::status::Exit;
 
+use super::backoff::{Backoff, seed};
 use super::messages::{self, seconds};
 use super::{
     Action, Cause, Context, CurrentRun, Depth, Emission, FailedAttempts, Finished, Form, LiveRun,
     Phase, Process, Resting, RunEnd, Work,
 };
-
-/// A run of this length clears the count of failed attempts.
-const LASTING_MS: u64 = 60_000;
 
 impl Process {
     /// Whether the agent starts it by itself.
@@ -82,7 +81,7 @@ impl Process {
             Form::Daemon => None,
         };
         out.extend(left.map(Action::Kill));
-        self.clear_attempts_if_lasting(lasted_ms);
+        self.clear_attempts_if_lasting(lasted_ms, cx);
         self.retry_after(lasted_ms, reason, cx, out);
         if let Phase::Working(work) = &mut self.phase {
             work.kill_target = left;
@@ -90,13 +89,13 @@ impl Process {
     }
 
     /// Clears the count of failed attempts after a run that lasted.
-    pub(super) fn clear_attempts_if_lasting(&mut self, lasted_ms: u64) {
-        if lasted_ms >= LASTING_MS {
+    pub(super) fn clear_attempts_if_lasting(&mut self, lasted_ms: u64, cx: &Context<'_>) {
+        if lasted_ms >= Backoff::of(cx.spec).reset_ms {
             self.attempts = FailedAttempts::default();
         }
     }
 
-    /// Starts it again after a run of this length: at once if that was longer than the interval.
+    /// Starts it again after a run of this length: at once if that lasted.
     pub(super) fn retry_after(
         &mut self,
         lasted_ms: u64,
@@ -104,11 +103,9 @@ impl Process {
         cx: &Context<'_>,
         out: &mut Vec<Action>,
     ) {
-        let interval_ms = u64::from(cx.policy().start_interval) * 1000;
-        match lasted_ms >= interval_ms {
-            true => self.retry(reason, 0, cx, out),
-            false => self.retry(reason, interval_ms, cx, out),
-        }
+        let attempt = self.attempts.count + 1;
+        let wait_ms = Backoff::of(cx.spec).wait_after_ms(lasted_ms, attempt, seed(cx));
+        self.retry(reason, wait_ms, cx, out);
     }
 
     /// Says for a periodic process that the message is about its last run.
@@ -133,8 +130,12 @@ impl Process {
             self.come_to_rest(Resting::Failed, reason);
             return;
         }
-        let interval_ms = u64::from(cx.policy().start_interval) * 1000;
-        self.retry(reason, interval_ms, cx, out);
+        self.retry(reason, self.next_wait_ms(cx), cx, out);
+    }
+
+    /// How long the next attempt waits after one that failed.
+    pub(super) fn next_wait_ms(&self, cx: &Context<'_>) -> u64 {
+        Backoff::of(cx.spec).wait_ms(self.attempts.count + 1, seed(cx))
     }
 
     /// Starts an attempt now or after a wait, or gives up.
@@ -145,9 +146,11 @@ impl Process {
         cx: &Context<'_>,
         out: &mut Vec<Action>,
     ) {
-        let retries = cx.policy().start_retries;
+        let backoff = Backoff::of(cx.spec);
         let since = *(self.attempts.since_boot_ms).get_or_insert(cx.now.boot_ms);
-        if self.attempts.count >= retries {
+        if let GiveUp::After(retries) = backoff.give_up
+            && self.attempts.count >= retries
+        {
             let took = seconds(cx.now.boot_ms.saturating_sub(since));
             let reason = format!(
                 "gave up after {retries} attempts in {took} at {}; {reason}",
@@ -157,14 +160,11 @@ impl Process {
             self.come_to_rest(Resting::Failed, reason);
             return;
         }
-        let attempt = self.attempts.count + 1;
         if wait_ms == 0 {
             self.attempt(reason, cx, out);
         } else {
-            self.message = format!(
-                "{reason}; attempt {attempt} of {retries}, next in {}",
-                seconds(wait_ms)
-            );
+            let attempt = backoff.attempt_words(self.attempts.count + 1);
+            self.message = format!("{reason}; {attempt}, next in {}", seconds(wait_ms));
             self.phase = Phase::Backoff {
                 until_boot_ms: cx.now.boot_ms + wait_ms,
                 until: cx.now.unix.plus_millis(wait_ms as i64),
@@ -175,9 +175,9 @@ impl Process {
 
     /// Begins an attempt with an observation: an operator may have started it by hand.
     pub(super) fn attempt(&mut self, reason: String, cx: &Context<'_>, out: &mut Vec<Action>) {
-        self.attempts.count += 1;
+        self.attempts.count = self.attempts.count.saturating_add(1);
         let number = self.attempts.count;
-        self.message = messages::under_way(number, cx.policy().start_retries, &reason);
+        self.message = messages::under_way(&Backoff::of(cx.spec).attempt_words(number), &reason);
         self.phase = Phase::Working(Box::new(Work {
             reason,
             ..Work::new(Cause::Attempt(number), cx)

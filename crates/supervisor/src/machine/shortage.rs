@@ -1,5 +1,6 @@
 //! Shortages and failed observations of the agent: it keeps the last state, says so, and tries again.
 
+use super::backoff::Backoff;
 use super::recover::up_or_unseen;
 use super::schedule::run_of_schedule;
 use super::{
@@ -30,8 +31,8 @@ impl Process {
             Cause::Attempt(attempt) => {
                 // It begins again with the same number.
                 self.attempts.count = attempt.saturating_sub(1);
-                let retries = cx.policy().start_retries;
-                let message = format!("{why}; attempt {attempt} of {retries}");
+                let attempt = Backoff::of(cx.spec).attempt_words(attempt);
+                let message = format!("{why}; {attempt}");
                 self.wait(&message, why, cx);
             }
             Cause::Schedule => self.wait(&why.clone(), why, cx),

@@ -1,5 +1,6 @@
 //! The machine on a fake host.
 
+mod backoff;
 mod faults;
 mod history;
 mod managed;

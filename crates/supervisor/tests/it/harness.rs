@@ -212,6 +212,7 @@ impl Home {
             warn_report_policy: Default::default(),
             configmap: Vec::new(),
             runtime: Default::default(),
+            restart: Default::default(),
         }
     }
 

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod answer;
+mod backoff;
 mod config_files;
 mod crash;
 mod disk;

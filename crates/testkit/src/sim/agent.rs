@@ -9,6 +9,7 @@ use ::agent::backoff::{Attempt, Backoff};
 use ::agent::identity::Identity;
 use ::agent::tls::session_config;
 use model::event::{Event, EventKind};
+use model::spec::SpecExtensions;
 use model::status::Exit;
 use model::{AgentId, Host, UnixMillis};
 use rustls::ClientConfig;
@@ -157,6 +158,7 @@ impl Agent {
             missing: Vec::new(),
             arch: ARCH.to_owned(),
             program: "muster-agent".to_owned(),
+            extensions: SpecExtensions::all().names().map(str::to_owned).collect(),
         }
     }
 

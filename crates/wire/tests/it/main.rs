@@ -156,6 +156,18 @@ fn ups() -> Vec<(&'static str, Up)> {
             .into(),
         ),
         (
+            "up-hello-extensions",
+            Hello {
+                oldest: 1,
+                newest: 1,
+                cloud: 3,
+                ip: "10.0.0.1".into(),
+                extensions: vec!["restart".into()],
+                ..Default::default()
+            }
+            .into(),
+        ),
+        (
             "up-report",
             Report {
                 statuses: vec![status],

@@ -5,10 +5,11 @@ use serde_json::{Map, Value};
 
 use super::{RawCommands, RawConfigFile, RawIdentity, RawLimits, RawPolicy, RawWarnReport};
 use crate::Invalid;
+use crate::spec::restart::RawRestart;
 use crate::spec::runtime::RawRuntime;
 
 /// The parts of a spec.
-pub const SECTIONS: [&str; 8] = [
+pub const SECTIONS: [&str; 9] = [
     "identity",
     "control",
     "resource",
@@ -17,6 +18,7 @@ pub const SECTIONS: [&str; 8] = [
     "warn_report_policy",
     "configmap",
     "runtime",
+    "restart",
 ];
 
 /// Refuses unknown sections, and unknown keys in them.
@@ -30,6 +32,7 @@ pub fn check_keys(spec: &Map<String, Value>) -> Result<(), Invalid> {
             "warn_report_policy" => keys_of(&RawWarnReport::default()),
             "configmap" => keys_of(&RawConfigFile::default()),
             "runtime" => keys_of(&RawRuntime::default()),
+            "restart" => keys_of(&RawRestart::default()),
             _ => {
                 let rule = format!("is no part of a spec: {}", SECTIONS.join(", "));
                 return Err(Invalid::new(format!("spec.{section}"), rule));

@@ -35,6 +35,7 @@ pub(crate) fn spec() -> Spec {
         warn_report_policy: Default::default(),
         configmap: Vec::new(),
         runtime: Default::default(),
+        restart: Default::default(),
     }
 }
 

@@ -37,12 +37,12 @@ prop_compose! {
         numbers in any::<(u32, u32, u32, u64, u32, u64, u64)>(),
         texts in [text(), text(), text(), text(), text(), text(), text()],
         held_ops in vec(op(), 0..4),
-        missing in vec(text(), 0..4),
+        [missing, extensions] in [vec(text(), 0..4), vec(text(), 0..4)],
         root in any::<bool>(),
     ) -> Hello {
         let (oldest, newest, cloud, held_digest, cores, memory_kib, session) = numbers;
         let [agent_version, ip, agent_id, hostname, kernel, arch, program] = texts;
-        Hello { oldest, newest, agent_version, cloud, ip, agent_id, held_digest, held_ops, root, hostname, kernel, cores, memory_kib, session, missing, arch, program }
+        Hello { oldest, newest, agent_version, cloud, ip, agent_id, held_digest, held_ops, root, hostname, kernel, cores, memory_kib, session, missing, arch, program, extensions }
     }
 }
 
