@@ -15,6 +15,7 @@ const SECTIONS = [
   'alive_monitor_policy',
   'runtime',
   'restart',
+  'stop',
   'resource',
   'warn_report_policy',
   'configmap',

@@ -12,11 +12,13 @@ mod extension;
 pub mod raw;
 pub mod restart;
 pub mod runtime;
+pub mod stop;
 
 pub use extension::{SpecExtension, SpecExtensions};
 pub use raw::RawSpec;
 pub use restart::Restart;
 pub use runtime::Runtime;
+pub use stop::Stop;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Spec {
@@ -35,6 +37,8 @@ pub struct Spec {
     pub runtime: Runtime,
     #[serde(default, skip_serializing_if = "Restart::is_default")]
     pub restart: Restart,
+    #[serde(default, skip_serializing_if = "Stop::is_default")]
+    pub stop: Stop,
 }
 
 /// Name and paths of the process on its host. Absent optional texts are empty.

@@ -1,6 +1,6 @@
 //! Random specs: well-behaved, short-lived, stubborn, and failing programs.
 
-use model::spec::{AutoType, Commands, Identity, Policy};
+use model::spec::{AutoType, Commands, Identity, Policy, Restart, Stop};
 use model::{FullName, Spec};
 use testing::Random;
 
@@ -75,7 +75,18 @@ pub(crate) fn spec(random: &mut Random, name: &FullName) -> Spec {
         warn_report_policy: Default::default(),
         configmap: Vec::new(),
         runtime: Default::default(),
-        restart: Default::default(),
+        restart: match random.one_in(3) {
+            true => Restart {
+                delay: Some(1),
+                delay_max: Some(3),
+                ..Restart::default()
+            },
+            false => Restart::default(),
+        },
+        stop: Stop {
+            grace: random.one_in(3).then_some(1),
+            ..Stop::default()
+        },
     }
 }
 

@@ -29,7 +29,7 @@
 //! process are the agent's own work: an operation that arrives takes over what they have come to. A query changes
 //! nothing, so it is no phase.
 //!
-//! `backoff` decides the waits between attempts. Counters over time have a file each: `health`, `limits`, `pool`, `schedule`, `drift`.
+//! `backoff` decides the waits between attempts, `stopping` which signals stop a process. Counters over time have a file each: `health`, `limits`, `pool`, `schedule`, `drift`.
 //!
 //! The journal keeps the whole [`Process`] (`record`), so the agent may restart in every phase; `recover` decides how each
 //! phase goes on.
@@ -50,6 +50,7 @@ mod recover;
 mod restart;
 mod schedule;
 mod shortage;
+mod stopping;
 #[cfg(test)]
 mod tests;
 mod types;
@@ -71,6 +72,7 @@ use health::Health;
 pub(crate) use limits::{LimitCounters, Usage};
 pub(crate) use pool::{Member, Pools, Share, belongs};
 pub(crate) use schedule::{Schedule, wall_time};
+pub(crate) use stopping::Stopping;
 pub(crate) use types::{
     Action, Boot, Cmd, Depth, Emission, Event, Finished, Form, LiveRun, Moment, Observation,
     OperationEnd, Role, Run, RunEnd, Signal, Sink, Ticket,
@@ -288,6 +290,9 @@ pub(crate) struct Work {
     /// The signal to send, until it is known to have been sent.
     #[serde(default, rename = "untold", skip_serializing_if = "Option::is_none")]
     pub(crate) unsent_signal: Option<(LiveRun, Signal)>,
+    /// How far a stop by `spec.stop` has come.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) stopping: Option<Stopping>,
     /// The last line of the command's output, if it failed.
     #[serde(default)]
     pub(crate) last_line: String,
@@ -641,6 +646,7 @@ impl Work {
             ran: None,
             kill_target: None,
             unsent_signal: None,
+            stopping: None,
             last_line: String::new(),
             step: Step::Begin,
         }

@@ -22,6 +22,7 @@ mod request;
 mod sample;
 mod schedule;
 mod side_command;
+mod signal;
 mod step;
 mod supervised_process;
 mod sync;

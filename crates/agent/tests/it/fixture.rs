@@ -145,6 +145,7 @@ pub(crate) fn spec() -> Spec {
         configmap: Vec::new(),
         runtime: Default::default(),
         restart: Default::default(),
+        stop: Default::default(),
     }
 }
 

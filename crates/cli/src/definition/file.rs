@@ -47,6 +47,7 @@ const UNITS: &[UnitFields] = &[
         parse_size,
     ),
     ("restart", &["delay", "delay_max", "reset"], parse_secs),
+    ("stop", &["grace"], parse_secs),
 ];
 
 /// Reads every definition of a file; `-` is standard input.

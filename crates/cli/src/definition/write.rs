@@ -48,6 +48,8 @@ struct Written {
     #[serde(skip_serializing_if = "Option::is_none")]
     restart: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    stop: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     configmap: Option<Value>,
 }
 
@@ -126,6 +128,7 @@ fn written(definition: &Exported) -> Written {
         warn_report_policy: section("warn_report_policy"),
         runtime: section("runtime"),
         restart: section("restart"),
+        stop: section("stop"),
         configmap: section("configmap"),
     }
 }
@@ -229,6 +232,7 @@ mod tests {
                 "memory_max": 104857600, "cpu_max": 50.5, "pids_max": 12, "fd_max": 13, "log_bytes_max": 14,
                 "net_max": 15, "log_max_bytes": 8192, "log_keep": 3},
             "restart": {"delay": 1, "factor": 1.5, "delay_max": 60, "jitter": 0, "reset": 120, "give_up": "never"},
+            "stop": {"signals": ["SIGQUIT", "SIGTERM"], "grace": 2},
         });
         let all = [exported("web/nginx", whole), exported("db/业务", plain())];
         for definitions in [&all[..1], &all[..]] {

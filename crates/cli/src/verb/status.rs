@@ -289,6 +289,12 @@ fn spec_fields(fields: &mut FieldList, spec: &Spec) {
         ),
     );
     fields.put("restarts", &restart_text(spec));
+    if !spec.stop.is_default() {
+        let signals = spec.stop.sequence().iter().map(|signal| signal.as_str());
+        let signals = Vec::from_iter(signals).join(", ");
+        let grace = spec.stop.grace_secs();
+        fields.put("stops", &format!("{signals}, {grace} s each, then SIGKILL"));
+    }
     for file in &spec.configmap {
         let watched = match (file.path.is_empty(), file.md5.is_empty()) {
             (true, _) => continue,

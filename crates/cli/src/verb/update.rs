@@ -20,6 +20,8 @@ Examples:
     muster update web/nginx --host 10.0.0.1 --mem 20
   Restart it for ever, with growing waits up to two minutes:
     muster update web/nginx --all --restart-delay 1s --restart-delay-max 2m --give-up never
+  Stop it by SIGQUIT, then SIGTERM, each for 20 seconds, then SIGKILL:
+    muster update web/nginx --all --stop-signals QUIT,TERM --stop-grace 20s
   Replace the whole definition by a file, on the hosts that it names:
     muster update --file nginx.toml
   The same on every host that has the process already:

@@ -204,6 +204,46 @@ fn the_back_off_of_restarts_has_flags_and_keys_with_units() {
 }
 
 #[test]
+fn the_signals_of_a_stop_have_flags_and_keys_with_units() {
+    let server = accepting();
+    let args = "register a/b --start ./b --stop-signals quit,SIGTERM --stop-grace 20s";
+    let args: Vec<&str> = args.split_whitespace().collect();
+    let ran = muster(&args).in_home().to(&server.url).run();
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let expected = json!({"signals": ["SIGQUIT", "SIGTERM"], "grace": 20});
+    assert_eq!(
+        server.asked().last().unwrap().body["spec"]["stop"],
+        expected
+    );
+    let file = "[identity]\nsetup_path = '/x'\nuser = 'root'\n[control]\nstart_cmd = './b'\n[stop]\ngrace = '1m'\n";
+    let ran = muster(&["register", "a/b", "--file", "d.toml"])
+        .file("d.toml", file)
+        .in_home()
+        .to(&server.url)
+        .run();
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let expected = json!({"grace": 60});
+    assert_eq!(
+        server.asked().last().unwrap().body["spec"]["stop"],
+        expected
+    );
+    for (flags, message) in [
+        (["--stop-signals", "KILL"], "must be one of SIGHUP"),
+        (
+            ["--stop-grace", "2m"],
+            "stop.grace: 120 s for each of 1 signals must fit into monitor_policy.op_timeout, which is 60 s",
+        ),
+    ] {
+        let ran = muster(&["register", "a/b", "--start", "./b", flags[0], flags[1]])
+            .in_home()
+            .to(&server.url)
+            .run();
+        assert_eq!(ran.code, 2, "{ran:?}");
+        assert!(ran.stderr.contains(message), "{ran:?}");
+    }
+}
+
+#[test]
 fn a_file_may_use_units_and_errors_name_its_field() {
     let server = accepting();
     let file = "[control]\nstart_cmd = 'x'\n[identity]\nuser = 'root'\nsetup_path = '/x'\n[monitor_policy]\nop_timeout = '5m'\n";

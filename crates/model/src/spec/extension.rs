@@ -10,15 +10,17 @@ use crate::Op;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpecExtension {
     Restart,
+    Stop,
 }
 
 impl SpecExtension {
-    pub const ALL: [Self; 1] = [Self::Restart];
+    pub const ALL: [Self; 2] = [Self::Restart, Self::Stop];
 
     /// The name in frames, and of the section.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Restart => "restart",
+            Self::Stop => "stop",
         }
     }
 
@@ -29,6 +31,7 @@ impl SpecExtension {
     fn is_used_by(self, spec: &Spec) -> bool {
         match self {
             Self::Restart => !spec.restart.is_default(),
+            Self::Stop => !spec.stop.is_default(),
         }
     }
 
@@ -36,6 +39,7 @@ impl SpecExtension {
     fn concerns(self, op: Op) -> bool {
         match self {
             Self::Restart => matches!(op, Op::Start | Op::Restart | Op::Manage),
+            Self::Stop => matches!(op, Op::Stop | Op::Restart),
         }
     }
 }

@@ -8,6 +8,7 @@ pub use keys::{SECTIONS, check_keys};
 
 use super::restart::RawRestart;
 use super::runtime::RawRuntime;
+use super::stop::RawStop;
 use super::{
     AutoType, Commands, ConfigFile, Identity, Limits, Policy, Probe, Spec, WarnReport, crontab,
 };
@@ -57,6 +58,8 @@ pub struct RawSpec {
     pub runtime: Option<RawRuntime>,
     #[serde(deserialize_with = "lenient::object")]
     pub restart: Option<RawRestart>,
+    #[serde(deserialize_with = "lenient::object")]
+    pub stop: Option<RawStop>,
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -166,15 +169,19 @@ impl RawSpec {
             .unwrap_or(0);
         let runtime = self.runtime.unwrap_or_default();
         let restart = self.restart.unwrap_or_default();
+        let stop = self.stop.unwrap_or_default();
+        let monitor_policy = policy.complete().map_err(|e| e.within("monitor_policy"))?;
+        let op_timeout = monitor_policy.op_timeout;
         Ok(Spec {
             identity: identity.complete().map_err(|e| e.within("identity"))?,
             control: control.complete().map_err(|e| e.within("control"))?,
             resource: resource.complete().map_err(|e| e.within("resource"))?,
-            monitor_policy: policy.complete().map_err(|e| e.within("monitor_policy"))?,
+            monitor_policy,
             warn_report_policy: WarnReport { report_id },
             configmap: complete_configmap(self.configmap.unwrap_or_default())?,
             runtime: runtime.complete().map_err(|e| e.within("runtime"))?,
             restart: restart.complete().map_err(|e| e.within("restart"))?,
+            stop: stop.complete(op_timeout).map_err(|e| e.within("stop"))?,
         })
     }
 

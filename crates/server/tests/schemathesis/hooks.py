@@ -40,6 +40,7 @@ EVERYWHERE = {
     "monitor_policy": {"auto_type": 1},
     "runtime": {"umask": "027", "env": {"A": "1"}},
     "restart": {"delay": 1, "factor": 2, "delay_max": 60, "give_up": "never"},
+    "stop": {"signals": ["SIGQUIT", "TERM"], "grace": 5},
 }
 NATIVE = {
     "agent_id": "agent-1",

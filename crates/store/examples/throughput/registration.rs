@@ -82,5 +82,6 @@ pub(crate) fn spec() -> Spec {
         configmap: Vec::new(),
         runtime: Default::default(),
         restart: Default::default(),
+        stop: Default::default(),
     }
 }

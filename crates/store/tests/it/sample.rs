@@ -85,6 +85,7 @@ pub fn spec(n: u32) -> Spec {
         }],
         runtime: Default::default(),
         restart: Default::default(),
+        stop: Default::default(),
     }
 }
 

@@ -40,16 +40,14 @@ impl Process {
                         })
                     }
                     // After the time-out, too, nothing happens before the first observation.
-                    Step::AwaitDown { from_boot_ms, .. } if *from_boot_ms > now => {
-                        Some(if late > now {
-                            late.min(*from_boot_ms)
-                        } else {
-                            *from_boot_ms
-                        })
-                    }
                     Step::AwaitDown { from_boot_ms, .. } => {
-                        let poll = next_poll(*from_boot_ms, now);
-                        Some(if late > now { late.min(poll) } else { poll })
+                        let look = match *from_boot_ms > now {
+                            true => *from_boot_ms,
+                            false => next_poll(*from_boot_ms, now),
+                        };
+                        let further = work.stopping.map(|stopping| stopping.next_boot_ms);
+                        let steps = [Some(late), further].into_iter().flatten();
+                        Some(steps.filter(|at| *at > now).fold(look, u64::min))
                     }
                     Step::Settle { until_boot_ms } => Some(*until_boot_ms),
                 }

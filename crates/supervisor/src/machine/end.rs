@@ -60,11 +60,13 @@ impl Process {
             out.push(Action::Sweep);
         }
         if ticket.op == Op::Restart {
+            work.stopping = None;
             work.began_boot_ms = cx.now.boot_ms;
             work.kill_target = None;
             return self.launch(work, Role::Start, out);
         }
         let ending = OperationEnd {
+            warning: work.stop_warning(cx),
             ran: work.ran.take(),
             ..messages::success(ticket)
         };

@@ -155,6 +155,9 @@ impl Process {
                 out.push(Action::Observe(Depth::Deep));
             }
             Role::Stop | Role::Kill => {
+                // Signals follow a stop command that did not help.
+                let signals_follow = role == Role::Stop && work.stop_command_ended(cx);
+                let refused = refused && !signals_follow;
                 let wait_ms = match refused {
                     true => 0,
                     false => u64::from(cx.policy().stop_check_secs) * 1000,

@@ -144,6 +144,7 @@ impl Process {
             ran: None,
             kill_target: Some(run),
             unsent_signal: None,
+            stopping: None,
             step: Step::AwaitDown {
                 from_boot_ms: cx.now.boot_ms,
                 failed: false,

@@ -117,6 +117,7 @@ pub(super) fn ending(ticket: Ticket, code: Code, message: impl Into<String>) -> 
         managed: None,
         ran: None,
         prefers_output: false,
+        warning: String::new(),
         instance: None,
     }
 }

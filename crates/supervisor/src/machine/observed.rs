@@ -312,7 +312,7 @@ impl Process {
             let failure = messages::command_refused(ran.cmd.role, exit);
             return self.close(work, failure, out);
         }
-        if now >= work.began_boot_ms + cx.timeout_ms() {
+        if work.stopping.is_none() && now >= work.began_boot_ms + cx.timeout_ms() {
             let because = format!(
                 "pid {} was there after {} (op_timeout)",
                 alive.pid(),
@@ -327,12 +327,14 @@ impl Process {
                 let kills = matches!(work.cause, Cause::Operation(t) if t.op == model::Op::Kill);
                 match kills {
                     true => out.push(Action::Kill(alive.run)),
-                    false => work.send_signal(alive, super::Signal::Terminate, out),
+                    false => work.send_first_signal(alive, cx, out),
                 }
                 work.kill_target = kills.then_some(alive.run).or(work.kill_target);
             }
         }
-        work.step = step;
-        self.phase = Phase::Working(work);
+        if let Some(mut work) = self.press_on(work, alive, cx, out) {
+            work.step = step;
+            self.phase = Phase::Working(work);
+        }
     }
 }

@@ -227,7 +227,7 @@ impl Process {
             from_boot_ms: cx.now.boot_ms + u64::from(cx.policy().stop_check_secs) * 1000,
             failed: false,
         };
-        work.send_signal(alive, Signal::Terminate, out);
+        work.send_first_signal(alive, cx, out);
         self.phase = Phase::Working(work);
     }
 
@@ -369,6 +369,14 @@ impl Process {
             return;
         };
         let mut failure = messages::command_failed("");
+        if let Step::Command { cmd, .. } = &work.step
+            && cmd.role == Role::Stop
+            && !cx.spec.stop.is_default()
+        {
+            let cmd = cmd.clone();
+            work.give_up_command(cx);
+            return self.stop_command_timed_out(work, &cmd, cx, out);
+        }
         if let Step::Command { cmd, .. } = &work.step {
             out.push(Action::Kill(cmd.run));
             work.kill_target = Some(cmd.run);

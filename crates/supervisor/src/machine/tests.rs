@@ -6,6 +6,7 @@ mod history;
 mod managed;
 mod shortage;
 mod status;
+mod stopping;
 mod world;
 
 use model::event::EventKind;

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use model::event::EventKind;
 use model::operation::ProcessInspection;
 use model::spec::Commands;
+use model::spec::stop::StopSignal;
 use model::status::Exit;
 use model::{Code, Flag, Op, OpId, UnixMillis};
 use serde::{Deserialize, Serialize};
@@ -249,8 +250,11 @@ pub(crate) enum Boot {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Signal {
+    /// SIGTERM, as a stop without `spec.stop` sends it.
     Terminate,
     HangUp,
+    /// A signal of `spec.stop`.
+    Stop(StopSignal),
 }
 
 /// An output of the machine. The runner does them in order; each `→` is an event that it feeds back at once.
@@ -293,6 +297,9 @@ pub(crate) struct OperationEnd {
     pub(crate) ran: Option<Finished>,
     /// The command's output is the better message, if there is any.
     pub(crate) prefers_output: bool,
+    /// What its caller should know although it succeeded; empty for nothing.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) warning: String,
     pub(crate) instance: Option<Box<ProcessInspection>>,
 }
 

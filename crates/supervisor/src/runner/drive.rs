@@ -6,25 +6,25 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
+use model::UnixMillis;
 use model::status::Exit;
-use model::{Spec, UnixMillis};
-use rustix::process::Signal as KernelSignal;
 
 use super::oom::OomKills;
 use super::output::OutputGrowth;
 use super::side_command::StartError;
+use super::signal::send;
 use super::{Key, Runner, SupervisedProcess, Timer};
 use crate::Registration;
 use crate::journal::entry::Entry;
 use crate::machine::{
-    Action, Cmd, Depth, Event, Form, LiveRun, Observation, Phase, Role, Run, RunEnd, Signal, Sink,
+    Action, Cmd, Depth, Event, Form, Observation, Phase, Role, Run, RunEnd, Sink,
 };
 use crate::os::family::WatchedRuns;
 use crate::os::kept_runs::{KeptRuns, OpenRuns, RunId};
 use crate::os::observe_error::ObserveError;
 use crate::os::rights::OsRights;
 use crate::os::spawn::Launch;
-use crate::os::{check, clock, kill, observe, pidfile, procfs, shortage, sink, spawn, user};
+use crate::os::{check, clock, observe, pidfile, procfs, shortage, sink, spawn, user};
 
 impl Runner {
     pub(super) fn drive(&mut self, key: Key, event: Event) {
@@ -473,18 +473,4 @@ fn anothers(
 pub(super) fn is_watched_by_another(watchers: &HashMap<Run, Vec<Key>>, key: Key, run: Run) -> bool {
     let watchers = watchers.get(&run);
     watchers.is_some_and(|keys| keys.iter().any(|other| *other != key))
-}
-
-/// A daemon was found by its pid file, which its user can write: it gets only signals that its user could send. A
-/// foreground run was started by the agent itself.
-fn send(alive: LiveRun, signal: Signal, spec: &Spec) -> Result<(), String> {
-    let send = |signal| match alive.form {
-        Form::Daemon => kill::signal(alive.run, signal, &spec.identity.user),
-        Form::Foreground { .. } => kill::signal_group(alive.run, signal),
-    };
-    match signal {
-        // A process stopped by SIGSTOP gets SIGTERM when it continues.
-        Signal::Terminate => send(KernelSignal::TERM).and_then(|()| send(KernelSignal::CONT)),
-        Signal::HangUp => send(KernelSignal::HUP),
-    }
 }

@@ -212,10 +212,14 @@ fn outcome(ending: &OperationEnd, now: Moment, user: &str) -> Outcome {
             (output.to_owned(), Some(headline_of(output).into_owned()))
         }
     };
-    let warning = ending.ran.as_ref().map(|ran| &ran.cmd.sink.instead_of_log);
+    let of_log = ending.ran.as_ref().map(|ran| &ran.cmd.sink.instead_of_log);
+    let warnings = of_log.into_iter().chain([&ending.warning]);
+    let warnings: Vec<&str> = warnings.map(String::as_str).collect();
+    let warnings = warnings.into_iter().filter(|why| !why.is_empty());
+    let warning = warnings.collect::<Vec<_>>().join("; ");
     Outcome {
         headline,
-        warning: warning.filter(|why| !why.is_empty()).cloned(),
+        warning: Some(warning).filter(|why| !why.is_empty()),
         flag: ending.flag,
         managed: ending.managed,
         ran,

@@ -213,6 +213,7 @@ impl Home {
             configmap: Vec::new(),
             runtime: Default::default(),
             restart: Default::default(),
+            stop: Default::default(),
         }
     }
 

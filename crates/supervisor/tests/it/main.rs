@@ -29,6 +29,7 @@ mod runtime;
 mod schedule;
 mod shortage;
 mod states;
+mod stopping;
 mod storm;
 mod surroundings;
 mod usage;

@@ -1,7 +1,8 @@
-//! Flags of the sections that say how the agent keeps a process: `spec.restart`.
+//! Flags of the sections that say how the agent keeps a process: `spec.restart`, `spec.stop`.
 
 use model::spec::RawSpec;
 use model::spec::restart::GiveUp;
+use model::spec::stop::StopSignal;
 
 use super::{parse_secs, put};
 
@@ -25,6 +26,21 @@ pub(super) struct SupervisionArgs {
     /// Failed restarts in a row before giving up, or never [default: the retries]
     #[arg(long, value_name = "N|never", value_parser = GiveUp::parse, help_heading = "Restarts")]
     give_up: Option<GiveUp>,
+
+    /// Signals that stop it, in this order (QUIT,TERM), each with its grace; then SIGKILL [default: TERM alone, and no
+    /// SIGKILL without --stop-grace]
+    #[arg(
+        long,
+        value_name = "SIGNALS",
+        value_delimiter = ',',
+        value_parser = StopSignal::parse,
+        help_heading = "Stops"
+    )]
+    stop_signals: Option<Vec<StopSignal>>,
+    /// How long it may take to end after each signal before the next follows, and at last SIGKILL [default with
+    /// --stop-signals: 10s]
+    #[arg(long, value_name = "DURATION", value_parser = parse_secs, help_heading = "Stops")]
+    stop_grace: Option<i64>,
 }
 
 impl SupervisionArgs {
@@ -36,5 +52,8 @@ impl SupervisionArgs {
         put(&mut restart.jitter, &self.restart_jitter);
         put(&mut restart.reset, &self.restart_reset);
         put(&mut restart.give_up, &self.give_up);
+        let stop = spec.stop.get_or_insert_default();
+        put(&mut stop.signals, &self.stop_signals);
+        put(&mut stop.grace, &self.stop_grace);
     }
 }

@@ -7,9 +7,10 @@ use super::{RawCommands, RawConfigFile, RawIdentity, RawLimits, RawPolicy, RawWa
 use crate::Invalid;
 use crate::spec::restart::RawRestart;
 use crate::spec::runtime::RawRuntime;
+use crate::spec::stop::RawStop;
 
 /// The parts of a spec.
-pub const SECTIONS: [&str; 9] = [
+pub const SECTIONS: [&str; 10] = [
     "identity",
     "control",
     "resource",
@@ -19,6 +20,7 @@ pub const SECTIONS: [&str; 9] = [
     "configmap",
     "runtime",
     "restart",
+    "stop",
 ];
 
 /// Refuses unknown sections, and unknown keys in them.
@@ -33,6 +35,7 @@ pub fn check_keys(spec: &Map<String, Value>) -> Result<(), Invalid> {
             "configmap" => keys_of(&RawConfigFile::default()),
             "runtime" => keys_of(&RawRuntime::default()),
             "restart" => keys_of(&RawRestart::default()),
+            "stop" => keys_of(&RawStop::default()),
             _ => {
                 let rule = format!("is no part of a spec: {}", SECTIONS.join(", "));
                 return Err(Invalid::new(format!("spec.{section}"), rule));

@@ -55,10 +55,12 @@ proptest! {
     fn the_invariants_hold_in_every_history(
         commands in any::<bool>(),
         stop_check_secs in prop_oneof![3 => Just(0_u32), 1 => 0..100_u32],
+        grace in proptest::option::of(1_u32..20),
         history in proptest::collection::vec(happens(), 1..40),
     ) {
         let mut world = World::new();
         world.spec.monitor_policy.stop_check_secs = stop_check_secs;
+        world.spec.stop.grace = grace;
         if commands {
             let control = &mut world.spec.control;
             control.stop_cmd = "stop".into();
