@@ -132,6 +132,10 @@ responses! {
         pub at: UnixMillis,
         /// Whether the kernel killed it because memory was short.
         pub oom: bool,
+        /// The most memory that it had used then, in bytes.
+        pub memory_used: Option<u64>,
+        /// The limit that it reached, in bytes; null if it has none or none is known.
+        pub memory_limit: Option<u64>,
     }
 
     /// The result of a health check.
@@ -168,8 +172,15 @@ impl From<LastExit> for LastExitView {
             signal,
             at: last.at,
             oom: last.oom,
+            memory_used: known(last.memory.unwrap_or_default().used),
+            memory_limit: known(last.memory.unwrap_or_default().limit),
         }
     }
+}
+
+/// 0 means not known.
+fn known(bytes: u64) -> Option<u64> {
+    (bytes != 0).then_some(bytes)
 }
 
 impl From<HealthResult> for HealthView<'_> {

@@ -6,7 +6,7 @@ use api::{LastExitView, ProcessView};
 use model::UnixMillis;
 
 use crate::colors::Style;
-use crate::format::{age, clean};
+use crate::format::{age, bytes, clean};
 
 /// What follows the state of a process that runs with an older spec.
 pub const RESTART_MARK: &str = " *";
@@ -46,7 +46,7 @@ pub fn state_style(state: &str) -> Style {
     }
 }
 
-/// `exit 1`, `SIGKILL (oom)`, or `code unknown` where the agent could not see it.
+/// `exit 1`, `SIGKILL (oom, 100 MiB of 100 MiB)`, or `code unknown` where the agent could not see it.
 pub fn last_exit_text(last: LastExitView) -> String {
     let text = match (last.code, last.signal) {
         (Some(code), _) => format!("exit {code}"),
@@ -54,7 +54,14 @@ pub fn last_exit_text(last: LastExitView) -> String {
         (None, None) => "code unknown".to_owned(),
     };
     match last.oom {
-        true => format!("{text} (oom)"),
+        true => match (last.memory_used, last.memory_limit) {
+            (Some(used), Some(limit)) => {
+                format!("{text} (oom, {} of {})", bytes(used), bytes(limit))
+            }
+            (Some(used), None) => format!("{text} (oom, {})", bytes(used)),
+            (None, Some(limit)) => format!("{text} (oom, limit {})", bytes(limit)),
+            (None, None) => format!("{text} (oom)"),
+        },
         false => text,
     }
 }
@@ -114,6 +121,17 @@ mod tests {
         };
         assert_eq!(end(Some(1), None, false), "exit 1");
         assert_eq!(end(None, Some(9), true), "SIGKILL (oom)");
+        let killed = LastExitView {
+            signal: Some(9),
+            oom: true,
+            memory_used: Some(100 << 20),
+            memory_limit: Some(100 << 20),
+            ..LastExitView::default()
+        };
+        assert_eq!(
+            last_exit_text(killed),
+            "SIGKILL (oom, 100.0 MiB of 100.0 MiB)"
+        );
         assert_eq!(end(None, Some(40), false), "signal 40");
         assert_eq!(end(None, None, false), "code unknown");
     }

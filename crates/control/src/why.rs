@@ -369,6 +369,7 @@ mod tests {
             exit: Exit::Code(1),
             at: UnixMillis(70),
             oom: false,
+            memory: None,
         });
         let reason = known.reason(None);
         assert_eq!(

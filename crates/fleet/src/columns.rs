@@ -4,6 +4,7 @@
 
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use model::change::{DefinitionId, HostId, NameId, ProcessId, ProcessRow, Revision};
+use model::status::OomMemory;
 use model::topology::BkProcessId;
 use model::{Flag, State, Status};
 use roaring::RoaringBitmap;
@@ -207,6 +208,8 @@ pub(crate) struct Columns {
     pub(crate) drifted: RoaringBitmap,
     /// Of processes with a health check.
     health: HashMap<ProcessId, Health>,
+    /// Of processes whose last run the kernel killed because memory was short.
+    oom_memory: HashMap<ProcessId, OomMemory>,
     free: RoaringBitmap,
     next_id: u32,
     len: usize,
@@ -364,6 +367,7 @@ impl Columns {
         self.texts.remove(&id);
         self.drifted.remove(id.0);
         self.health.remove(&id);
+        self.oom_memory.remove(&id);
         let (index, at) = place(id);
         if let Some(block) = self.blocks[index].as_deref_mut() {
             block.flags[at] = Flags::FREE;
@@ -400,6 +404,7 @@ impl Columns {
         self.texts.remove(&id);
         self.drifted.remove(id.0);
         self.health.remove(&id);
+        self.oom_memory.remove(&id);
         if let Some((block, at)) = self.block_mut(id) {
             block.clear_status(at);
         }
@@ -433,7 +438,9 @@ impl Columns {
             message: status.message.into(),
         };
         let health = status.health.map(Health::of);
+        let memory = status.last_exit.and_then(|last| last.memory);
         let moved = moved | self.set_texts(id, texts) | self.set_health(id, health);
+        let moved = moved | self.set_oom_memory(id, memory);
         self.mark_unsaved(id, moved);
         moved
     }
@@ -449,6 +456,19 @@ impl Columns {
 
     pub(crate) fn health(&self, id: ProcessId) -> Option<&Health> {
         self.health.get(&id)
+    }
+
+    pub(crate) fn oom_memory(&self, id: ProcessId) -> Option<OomMemory> {
+        self.oom_memory.get(&id).copied()
+    }
+
+    /// True when it changed.
+    pub(crate) fn set_oom_memory(&mut self, id: ProcessId, memory: Option<OomMemory>) -> bool {
+        let before = match memory {
+            Some(memory) => self.oom_memory.insert(id, memory),
+            None => self.oom_memory.remove(&id),
+        };
+        before != memory
     }
 
     /// True when more than its time changed.

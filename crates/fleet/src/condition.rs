@@ -1,6 +1,7 @@
 //! What is reported of a process beyond the three states of the GSE dialects, in 13 bytes of a block.
 //!
-//! Times are whole seconds, counts saturate. The result of a health check has a text, so it is kept beside the columns.
+//! Times are whole seconds, counts saturate. The result of a health check and the memory of a run that the kernel killed are
+//! kept beside the columns: few processes have them.
 
 use model::status::{Exit, HealthResult, LastExit};
 use model::{ProcessState, Status, UnixMillis};
@@ -46,6 +47,7 @@ impl Condition {
         }
     }
 
+    /// Without its memory, which is kept beside the columns.
     pub(crate) fn last_exit(&self) -> Option<LastExit> {
         self.exit.unpack(from_secs(self.exit_at))
     }
@@ -117,7 +119,12 @@ impl PackedExit {
             _ => return None,
         };
         let oom = self.0 & Self::OOM != 0;
-        Some(LastExit { exit, at, oom })
+        Some(LastExit {
+            exit,
+            at,
+            oom,
+            memory: None,
+        })
     }
 }
 
@@ -181,7 +188,12 @@ mod tests {
                     process_state: state,
                     restarts: 9,
                     next_at: UnixMillis(8_000),
-                    last_exit: exit.map(|exit| LastExit { exit, at, oom }),
+                    last_exit: exit.map(|exit| LastExit {
+                        exit,
+                        at,
+                        oom,
+                        memory: None,
+                    }),
                     restart_needed: oom,
                     ..Status::default()
                 };

@@ -1,14 +1,18 @@
 //! Statuses as bytes, for other replicas.
 //!
 //! Each is an entry as in a shard of format 1, after the id of its process and the flags that its agent holds. Conditions are
-//! beside them, each after the id of its process, so that replicas of earlier versions can read the rest. Only the latest status
+//! beside them, each after the id of its process, so that replicas of earlier versions can read the rest; so is the memory of
+//! runs that the kernel killed. Only the latest status
 //! matters, so there is no queue: changed processes are a set of ids, and their statuses are read when they are sent.
 
+use std::collections::HashMap;
+
 use model::change::{HostId, ProcessId};
+use model::status::OomMemory;
 use roaring::RoaringBitmap;
 
 use crate::Fleet;
-use crate::shards::{Entry, Reader, Told, write_condition, write_entry};
+use crate::shards::{Entry, Reader, Told, read_memory, write_condition, write_entry, write_memory};
 
 impl Fleet {
     /// Starts to collect the ids of processes with reports.
@@ -32,12 +36,17 @@ impl Fleet {
             let WrittenStatuses {
                 statuses,
                 conditions,
+                memories,
             } = written;
             statuses.extend(id.0.to_le_bytes());
             statuses.push(block.held_byte(at));
             write_entry(statuses, block, at, self.columns.texts(id));
             conditions.extend(id.0.to_le_bytes());
             write_condition(conditions, block, at, self.columns.health(id));
+            if let Some(memory) = self.columns.oom_memory(id) {
+                memories.extend(id.0.to_le_bytes());
+                write_memory(memories, memory);
+            }
         }
         Some(HostId(block.host[at]))
     }
@@ -48,8 +57,15 @@ impl Fleet {
         host: HostId,
         statuses: &[u8],
         conditions: &[u8],
+        memories: &[u8],
     ) -> StatusesRead {
         let (mut reader, mut conditions) = (Reader(statuses), Reader(conditions));
+        let mut memories = Reader(memories);
+        let memories = std::iter::from_fn(|| {
+            let id = memories.u32()?;
+            Some((ProcessId(id), read_memory(&mut memories)?))
+        });
+        let memories: HashMap<ProcessId, OomMemory> = memories.collect();
         let mut read = StatusesRead::default();
         while let Some((id, held, mut entry)) = read_one(&mut reader) {
             // In the same order; a replica of an earlier version sends none.
@@ -57,6 +73,7 @@ impl Fleet {
                 && of == id
             {
                 entry.told = told;
+                entry.told.memory = memories.get(&id).copied();
             }
             let is_here = self.columns.identity(id).is_some_and(|(of, _)| of == host);
             let Some(moved) = is_here.then(|| self.put_entry(id, entry)).flatten() else {
@@ -80,11 +97,12 @@ impl Fleet {
 pub struct WrittenStatuses {
     pub statuses: Vec<u8>,
     pub conditions: Vec<u8>,
+    pub memories: Vec<u8>,
 }
 
 impl WrittenStatuses {
     pub fn n_bytes(&self) -> usize {
-        self.statuses.len() + self.conditions.len()
+        self.statuses.len() + self.conditions.len() + self.memories.len()
     }
 }
 

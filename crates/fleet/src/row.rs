@@ -142,7 +142,9 @@ impl<'a> Row<'a> {
     }
 
     pub fn last_exit(&self) -> Option<LastExit> {
-        self.block.condition(self.at).last_exit()
+        let last = self.block.condition(self.at).last_exit()?;
+        let memory = self.fleet.columns.oom_memory(self.id);
+        Some(LastExit { memory, ..last })
     }
 
     /// The last health check of its run.

@@ -5,6 +5,7 @@
 
 use model::bounds::{MAX_MESSAGE, MAX_VERSION};
 use model::change::ProcessId;
+use model::status::OomMemory;
 use model::text::{sanitize_line, sanitize_lines};
 use model::{State, UnixMillis};
 use roaring::RoaringBitmap;
@@ -13,8 +14,10 @@ use crate::columns::{BLOCK, Block, Texts};
 use crate::condition::{Condition, Health, Marks, PackedExit};
 use crate::{Fleet, Link};
 
-/// Statuses with their conditions. Shards of format 1, which have none, are read, too.
-const FORMAT: u8 = 2;
+/// Statuses with their conditions and the memory of killed runs. Shards of earlier formats, which lack some of it, are read,
+/// too.
+const FORMAT: u8 = 3;
+const FORMAT_WITHOUT_MEMORY: u8 = 2;
 const FORMAT_WITHOUT_CONDITIONS: u8 = 1;
 /// Of the agents' last contacts.
 const FORMAT_HOSTS: u8 = 1;
@@ -92,6 +95,13 @@ impl Fleet {
             write_entry(&mut bytes, block, at, texts);
             let id = ProcessId(shard * BLOCK as u32 + at as u32);
             write_condition(&mut bytes, block, at, self.columns.health(id));
+            match self.columns.oom_memory(id) {
+                None => bytes.push(0),
+                Some(memory) => {
+                    bytes.push(1);
+                    write_memory(&mut bytes, memory);
+                }
+            }
         }
         bytes
     }
@@ -111,24 +121,20 @@ impl Fleet {
             }
             return;
         }
-        let has_conditions = match format {
-            Some(FORMAT) => true,
-            Some(FORMAT_WITHOUT_CONDITIONS) => false,
-            Some(_) | None => return,
+        let Some(format @ FORMAT_WITHOUT_CONDITIONS..=FORMAT) = format else {
+            return;
         };
-        while (self.restore_entry(shard, &mut reader, has_conditions)).is_some() {}
+        while (self.restore_entry(shard, &mut reader, format)).is_some() {}
     }
 
-    fn restore_entry(
-        &mut self,
-        shard: u32,
-        reader: &mut Reader<'_>,
-        has_conditions: bool,
-    ) -> Option<()> {
+    fn restore_entry(&mut self, shard: u32, reader: &mut Reader<'_>, format: u8) -> Option<()> {
         let at = usize::from(reader.u16()?);
         let mut entry = Entry::read(reader)?;
-        if has_conditions {
+        if format >= FORMAT_WITHOUT_MEMORY {
             entry.told = Told::read(reader)?;
+        }
+        if format > FORMAT_WITHOUT_MEMORY && reader.u8()? != 0 {
+            entry.told.memory = Some(read_memory(reader)?);
         }
         if at >= BLOCK {
             return None;
@@ -156,6 +162,7 @@ impl Fleet {
         let moved = block.set_condition(at, entry.told.condition) | moved;
         let moved = moved | self.columns.set_texts(id, entry.texts);
         let moved = moved | self.columns.set_health(id, entry.told.health);
+        let moved = moved | self.columns.set_oom_memory(id, entry.told.memory);
         if let Some(owner) = self.columns.owner(id) {
             self.recount(owner);
         }
@@ -180,11 +187,13 @@ pub(crate) struct Entry {
     pub(crate) told: Told,
 }
 
-/// Condition and health of an entry.
+/// Condition, health and memory of an entry.
 #[derive(Debug)]
 pub(crate) struct Told {
     condition: Condition,
     health: Option<Health>,
+    /// Not among the bytes of a condition.
+    pub(crate) memory: Option<OomMemory>,
 }
 
 impl Told {
@@ -204,7 +213,11 @@ impl Told {
                 message: bounded(reader.text()?, sanitize_lines, MAX_MESSAGE),
             }),
         };
-        Some(Self { condition, health })
+        Some(Self {
+            condition,
+            health,
+            memory: None,
+        })
     }
 }
 
@@ -219,6 +232,7 @@ impl Entry {
             told: Told {
                 condition: Condition::of_state(state),
                 health: None,
+                memory: None,
             },
             pid: reader.u32()? as i32,
             started_at: reader.u32()?,
@@ -294,6 +308,18 @@ pub(crate) fn write_condition(
             write_text(bytes, &health.message);
         }
     }
+}
+
+pub(crate) fn write_memory(bytes: &mut Vec<u8>, memory: OomMemory) {
+    bytes.extend(memory.used.to_le_bytes());
+    bytes.extend(memory.limit.to_le_bytes());
+}
+
+pub(crate) fn read_memory(reader: &mut Reader<'_>) -> Option<OomMemory> {
+    Some(OomMemory {
+        used: reader.u64()?,
+        limit: reader.u64()?,
+    })
 }
 
 const NO_HEALTH: u8 = 0;

@@ -9,7 +9,7 @@ use model::change::{
 };
 use model::spec::RawSpec;
 use model::spec::raw::SpecRules;
-use model::status::{Exit, HealthResult, LastExit};
+use model::status::{Exit, HealthResult, LastExit, OomMemory};
 use model::{
     Flag, FullName, Host, Labels, Namespace, ProcessState, Spec, State, Status, UnixMillis,
 };
@@ -497,19 +497,34 @@ fn another_replica_applies_reported_statuses() {
     let mut there = registered();
     assert_eq!(
         there
-            .read_statuses(HostId(1), &bytes.statuses, &bytes.conditions)
+            .read_statuses(
+                HostId(1),
+                &bytes.statuses,
+                &bytes.conditions,
+                &bytes.memories
+            )
             .changed,
         [],
         "not its"
     );
-    let read = there.read_statuses(HostId(0), &bytes.statuses, &bytes.conditions);
+    let read = there.read_statuses(
+        HostId(0),
+        &bytes.statuses,
+        &bytes.conditions,
+        &bytes.memories,
+    );
     assert_eq!((read.changed, read.n_unknown), (vec![ProcessId(0)], 0));
     let row = there.row(ProcessId(0)).unwrap();
     assert_eq!((row.pid(), row.held()), (4437, Some((Flag::Running, true))));
     assert_eq!(there.take_dirty_shards().len(), 1);
     assert_eq!(
         there
-            .read_statuses(HostId(0), &bytes.statuses, &bytes.conditions)
+            .read_statuses(
+                HostId(0),
+                &bytes.statuses,
+                &bytes.conditions,
+                &bytes.memories
+            )
             .changed,
         []
     );
@@ -517,7 +532,12 @@ fn another_replica_applies_reported_statuses() {
     let mut other = furnished();
     assert_eq!(
         other
-            .read_statuses(HostId(0), &bytes.statuses, &bytes.conditions)
+            .read_statuses(
+                HostId(0),
+                &bytes.statuses,
+                &bytes.conditions,
+                &bytes.memories
+            )
             .n_unknown,
         1
     );
@@ -535,6 +555,10 @@ fn unhappy() -> Status {
             exit: Exit::Signal(9),
             at: UnixMillis::from_secs(800),
             oom: true,
+            memory: Some(OomMemory {
+                used: 104_857_599,
+                limit: 104_857_600,
+            }),
         }),
         health: Some(HealthResult {
             ok: false,
@@ -600,7 +624,12 @@ fn conditions_survive_a_restart_of_the_server_and_reach_other_replicas() {
     let mut there = registered();
     assert_eq!(
         there
-            .read_statuses(HostId(0), &written.statuses, &written.conditions)
+            .read_statuses(
+                HostId(0),
+                &written.statuses,
+                &written.conditions,
+                &written.memories
+            )
             .changed
             .len(),
         1
@@ -608,7 +637,12 @@ fn conditions_survive_a_restart_of_the_server_and_reach_other_replicas() {
     check_unhappy(&there.row(ProcessId(0)).unwrap());
     assert!(
         there
-            .read_statuses(HostId(0), &written.statuses, &written.conditions)
+            .read_statuses(
+                HostId(0),
+                &written.statuses,
+                &written.conditions,
+                &written.memories
+            )
             .changed
             .is_empty()
     );
@@ -617,10 +651,34 @@ fn conditions_survive_a_restart_of_the_server_and_reach_other_replicas() {
     written.conditions.clear();
     let mut there = registered();
     there.set_link(HostId(0), up());
-    there.read_statuses(HostId(0), &written.statuses, &written.conditions);
+    there.read_statuses(
+        HostId(0),
+        &written.statuses,
+        &written.conditions,
+        &written.memories,
+    );
     let row = there.row(ProcessId(0)).unwrap();
     assert_eq!(row.process_state(), ProcessState::Stopped);
     assert_eq!((row.last_exit(), row.health()), (None, None));
+}
+
+#[test]
+fn a_shard_without_the_memory_of_killed_runs_is_restored() {
+    let mut before = registered();
+    before.observe(HostId(0), &name(0), unhappy());
+    let mut written = WrittenStatuses::default();
+    before.write_status(ProcessId(0), &mut written);
+    // Format 2: place in the block, the entry, then its condition.
+    let mut bytes = vec![2, 0, 0];
+    bytes.extend(&written.statuses[5..]);
+    bytes.extend(&written.conditions[4..]);
+    let mut after = registered();
+    after.restore_shard(0, &bytes);
+    let last = after.row(ProcessId(0)).unwrap().last_exit().unwrap();
+    assert_eq!(
+        (last.exit, last.oom, last.memory),
+        (Exit::Signal(9), true, None)
+    );
 }
 
 #[test]

@@ -175,6 +175,26 @@ pub struct LastExit {
     /// The kernel killed it because memory was short.
     #[serde(default)]
     pub oom: bool,
+    /// Its memory then, as far as that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<OomMemory>,
+}
+
+/// The memory of a run that the kernel killed because memory was short, in bytes. 0 means not known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct OomMemory {
+    /// The most that it used.
+    pub used: u64,
+    /// The limit of its control group; 0 also if it has none: the host had no memory left.
+    pub limit: u64,
+}
+
+impl OomMemory {
+    /// None if nothing is known.
+    pub fn known(self) -> Option<Self> {
+        (self != Self::default()).then_some(self)
+    }
 }
 
 /// The last result of a health check.

@@ -61,7 +61,7 @@ pub(crate) use view::View;
 use std::collections::VecDeque;
 
 use model::spec::Policy;
-use model::status::{Exit, LastExit};
+use model::status::{Exit, LastExit, OomMemory};
 use model::{Flag, Spec, UnixMillis};
 use serde::{Deserialize, Serialize};
 
@@ -247,8 +247,12 @@ pub(crate) enum Phase {
         exit: Exit,
         at_boot_ms: u64,
         last_line: String,
-        #[serde(default, skip_serializing_if = "is_false")]
-        oom: bool,
+        #[serde(
+            default,
+            deserialize_with = "record::oom",
+            skip_serializing_if = "Option::is_none"
+        )]
+        oom: Option<OomMemory>,
     },
     /// Waits for its next attempt.
     Backoff {

@@ -28,6 +28,8 @@ pub(crate) mod identity;
 mod inherited;
 pub(crate) mod kept_runs;
 pub(crate) mod kernel;
+#[cfg_attr(fake_os, path = "fake_os/kernel_log.rs")]
+pub(crate) mod kernel_log;
 #[cfg_attr(fake_os, path = "fake_os/kill.rs")]
 pub(crate) mod kill;
 mod last_lines;

@@ -1,6 +1,6 @@
 //! Frames from an agent to its server: the observed state.
 
-use model::status::{Exit, HealthResult, LastExit, ProcessState};
+use model::status::{Exit, HealthResult, LastExit, OomMemory, ProcessState};
 use model::{Flag, FullName, Invalid, Outcome, State, Status, UnixMillis};
 
 use crate::ask::Output;
@@ -172,6 +172,11 @@ pub struct LastExitFrame {
     pub at_ms: i64,
     #[prost(bool, tag = "4")]
     pub oom: bool,
+    /// The most memory that it used, and its limit, in bytes; 0 if not known.
+    #[prost(uint64, tag = "5")]
+    pub memory_used: u64,
+    #[prost(uint64, tag = "6")]
+    pub memory_limit: u64,
 }
 
 impl From<LastExit> for LastExitFrame {
@@ -187,6 +192,8 @@ impl From<LastExit> for LastExitFrame {
             },
             at_ms: last.at.0,
             oom: last.oom,
+            memory_used: last.memory.unwrap_or_default().used,
+            memory_limit: last.memory.unwrap_or_default().limit,
         }
     }
 }
@@ -201,6 +208,11 @@ impl From<LastExitFrame> for LastExit {
             },
             at: UnixMillis(frame.at_ms),
             oom: frame.oom,
+            memory: OomMemory {
+                used: frame.memory_used,
+                limit: frame.memory_limit,
+            }
+            .known(),
         }
     }
 }

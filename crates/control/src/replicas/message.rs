@@ -82,6 +82,9 @@ pub(super) struct HostBlock {
     /// The conditions of these statuses, encoded by the fleet; empty from a replica of an earlier version.
     #[prost(bytes = "vec", tag = "9")]
     pub(super) conditions: Vec<u8>,
+    /// The memory of runs that the kernel killed, of some of these processes, encoded by the fleet.
+    #[prost(bytes = "vec", tag = "10")]
+    pub(super) memories: Vec<u8>,
 }
 
 /// Every agent that the sender holds within a range of hosts.

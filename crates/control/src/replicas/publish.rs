@@ -213,6 +213,7 @@ impl Replicas {
                 up: true,
                 statuses: written.statuses,
                 conditions: written.conditions,
+                memories: written.memories,
                 ..HostBlock::default()
             });
         }
@@ -280,6 +281,7 @@ fn full_block(fleet: &Fleet, host: HostId, own: OwnSession, written: WrittenStat
         info: view.and_then(|view| view.info).map(Into::into),
         statuses: written.statuses,
         conditions: written.conditions,
+        memories: written.memories,
     }
 }
 

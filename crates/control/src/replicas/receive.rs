@@ -251,7 +251,13 @@ impl Replicas {
                 }
             }
             fleet.heard(host, at);
-            let read = fleet.read_statuses(host, &block.statuses, &block.conditions);
+            let HostBlock {
+                statuses,
+                conditions,
+                memories,
+                ..
+            } = block;
+            let read = fleet.read_statuses(host, statuses, conditions, memories);
             (address, came_up, read)
         };
         if came_up && block.full {

@@ -136,7 +136,8 @@ impl Process {
             (true, Some(ran)) => {
                 let lasted = ran.ended_boot_ms.saturating_sub(ran.cmd.began_boot_ms);
                 let exit = ran.exit.unwrap_or(Exit::Unseen);
-                let oom = self.last_exit.is_some_and(|last| last.oom);
+                let killed = self.last_exit.filter(|last| last.oom);
+                let oom = killed.map(|last| last.memory.unwrap_or_default());
                 let of_process = || messages::exited(exit, oom, lasted, &work.last_line);
                 match ran.cmd.role {
                     // The command itself was the process.

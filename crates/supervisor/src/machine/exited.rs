@@ -1,6 +1,6 @@
 //! What the end of a run or of a command means in each phase.
 
-use model::status::{Exit, LastExit};
+use model::status::{Exit, LastExit, OomMemory};
 
 use super::{
     Action, Candidate, Cmd, Context, CurrentRun, Depth, Finished, Form, Phase, Process, Role, Run,
@@ -116,11 +116,12 @@ impl Process {
         self.phase = Phase::Working(work);
     }
 
-    pub(super) fn note_exit(&mut self, exit: Exit, oom: bool, cx: &Context<'_>) {
+    pub(super) fn note_exit(&mut self, exit: Exit, oom: Option<OomMemory>, cx: &Context<'_>) {
         self.last_exit = Some(LastExit {
             exit,
             at: cx.now.unix,
-            oom,
+            oom: oom.is_some(),
+            memory: oom.and_then(OomMemory::known),
         });
     }
 

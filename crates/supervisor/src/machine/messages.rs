@@ -1,12 +1,11 @@
 //! Messages of statuses and operations.
 
 use model::operation::Op;
-use model::status::Exit;
+use model::status::{Exit, OomMemory};
 use model::{Code, Flag};
 
 use super::{Context, Failure, OperationEnd, Role, Ticket, Work};
 
-const OUT_OF_MEMORY: &str = "killed by the kernel's memory killer (out of memory)";
 /// The longest part of a command's output that goes into a status message.
 const MAX_QUOTE: usize = 200;
 
@@ -19,15 +18,39 @@ pub(super) fn seconds(ms: u64) -> String {
 }
 
 /// `exited with code 1 after 3 s`, with the line of its output that names the error.
-pub(super) fn exited(exit: Exit, oom: bool, lasted_ms: u64, last_line: &str) -> String {
+pub(super) fn exited(
+    exit: Exit,
+    oom: Option<OomMemory>,
+    lasted_ms: u64,
+    last_line: &str,
+) -> String {
+    let lasted = seconds(lasted_ms);
     let text = match oom {
-        true => format!("{OUT_OF_MEMORY} after {}", seconds(lasted_ms)),
-        false => format!("{exit} after {}", seconds(lasted_ms)),
+        Some(memory) => format!("{} after {lasted}", out_of_memory(memory)),
+        None => format!("{exit} after {lasted}"),
     };
     match quote(last_line).as_str() {
         "" => text,
         line => format!("{text}; last output: {line}"),
     }
+}
+
+/// `killed by the kernel's memory killer (out of memory: 99.8 MiB used, limit 100.0 MiB)`.
+fn out_of_memory(memory: OomMemory) -> String {
+    let used = match memory.used {
+        0 => String::new(),
+        used => format!(": {} used", mebibytes(used)),
+    };
+    let limit = match memory.limit {
+        0 => String::new(),
+        limit if used.is_empty() => format!(": limit {}", mebibytes(limit)),
+        limit => format!(", limit {}", mebibytes(limit)),
+    };
+    format!("killed by the kernel's memory killer (out of memory{used}{limit})")
+}
+
+fn mebibytes(bytes: u64) -> String {
+    format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
 }
 
 /// `stop_cmd exited with code 1: the last line of its output`.
@@ -143,5 +166,30 @@ pub(super) fn failed(ticket: Ticket, failure: Failure, work: &Work) -> Operation
         ran: work.ran.clone(),
         prefers_output: failure.prefers_output,
         ..ending(ticket, failure.code, failure.message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kill_for_memory_has_the_figures_that_are_known() {
+        let said =
+            |used, limit| exited(Exit::Signal(9), Some(OomMemory { used, limit }), 40_000, "");
+        let killed = "killed by the kernel's memory killer (out of memory";
+        assert_eq!(said(0, 0), format!("{killed}) after 40 s"));
+        assert_eq!(
+            said(104_647_885, 100 << 20),
+            format!("{killed}: 99.8 MiB used, limit 100.0 MiB) after 40 s")
+        );
+        assert_eq!(
+            said(0, 100 << 20),
+            format!("{killed}: limit 100.0 MiB) after 40 s")
+        );
+        assert_eq!(
+            said(1 << 20, 0),
+            format!("{killed}: 1.0 MiB used) after 40 s")
+        );
     }
 }

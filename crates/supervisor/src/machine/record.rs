@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 
+use model::status::OomMemory;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Cause, Phase, Process, RunFacts};
@@ -59,4 +60,41 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Box<Proc
         Phase::Unobserved | Phase::Down | Phase::Backoff { .. } => {}
     }
     Ok(Box::new(process))
+}
+
+/// The memory of a run that the kernel killed; earlier agents wrote only that it did.
+pub(super) fn oom<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<OomMemory>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Form {
+        Killed(bool),
+        Memory(OomMemory),
+    }
+    Ok(match Form::deserialize(deserializer)? {
+        Form::Killed(false) => None,
+        Form::Killed(true) => Some(OomMemory::default()),
+        Form::Memory(memory) => Some(memory),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kill_of_an_earlier_agent_has_no_figures() {
+        #[derive(Deserialize)]
+        struct Lost {
+            #[serde(default, deserialize_with = "oom")]
+            oom: Option<OomMemory>,
+        }
+        let read = |text: &str| serde_json::from_str::<Lost>(text).unwrap().oom;
+        assert_eq!(read("{}"), None);
+        assert_eq!(read(r#"{"oom": false}"#), None);
+        assert_eq!(read(r#"{"oom": true}"#), Some(OomMemory::default()));
+        let memory = OomMemory { used: 5, limit: 6 };
+        assert_eq!(read(r#"{"oom": {"used": 5, "limit": 6}}"#), Some(memory));
+    }
 }

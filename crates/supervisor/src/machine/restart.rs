@@ -39,7 +39,7 @@ impl Process {
         let exit = end.exit;
         let lasted_ms = alive.lasted_ms(cx.now);
         let was_killed = !facts.kill_reason.is_empty();
-        let oom = end.oom && !was_killed;
+        let oom = end.oom.filter(|_| !was_killed);
         self.note_exit(exit, oom, cx);
         let reason = match was_killed {
             true => facts.kill_reason,
@@ -66,7 +66,7 @@ impl Process {
             let resting = match cx.policy().auto_type {
                 AutoType::OneShot | AutoType::Periodic if expected => Resting::Completed,
                 AutoType::OneShot | AutoType::Periodic | AutoType::Resident
-                    if was_killed || oom || is_failure(exit) =>
+                    if was_killed || oom.is_some() || is_failure(exit) =>
                 {
                     Resting::Failed
                 }
@@ -232,8 +232,8 @@ impl Process {
             }
             Cause::Attempt(_) | Cause::Schedule | Cause::Unhealthy { .. } => {}
         }
-        self.note_exit(exit, false, cx);
-        let message = self.of_run(&messages::exited(exit, false, lasted_ms, ""), cx);
+        self.note_exit(exit, None, cx);
+        let message = self.of_run(&messages::exited(exit, None, lasted_ms, ""), cx);
         self.come_to_rest(Resting::Completed, message);
     }
 }

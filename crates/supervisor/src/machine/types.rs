@@ -7,7 +7,7 @@ use model::event::EventKind;
 use model::operation::ProcessInspection;
 use model::spec::Commands;
 use model::spec::stop::StopSignal;
-use model::status::Exit;
+use model::status::{Exit, OomMemory};
 use model::{Code, Flag, Op, OpId, UnixMillis};
 use serde::{Deserialize, Serialize};
 
@@ -222,8 +222,8 @@ pub(crate) struct RunEnd {
     pub(crate) exit: Exit,
     /// The line of its output that names the error.
     pub(crate) last_line: String,
-    /// The kernel's memory killer ended a member of its control group, and nothing else explains the end.
-    pub(crate) oom: bool,
+    /// The kernel's memory killer ended it, and nothing else explains the end: its memory then.
+    pub(crate) oom: Option<OomMemory>,
 }
 
 impl From<Exit> for RunEnd {
@@ -231,7 +231,7 @@ impl From<Exit> for RunEnd {
         Self {
             exit,
             last_line: String::new(),
-            oom: false,
+            oom: None,
         }
     }
 }

@@ -11,6 +11,7 @@
 mod group;
 mod hierarchy;
 mod limits;
+mod oom;
 mod strays;
 mod tidy;
 
@@ -305,18 +306,6 @@ impl Cgroups {
     fn is_in(&self, hierarchy: &Hierarchy, leaf: &str, pid: i32) -> bool {
         let group = Group::at(hierarchy.at.join(self.below(leaf)));
         group.pids().is_ok_and(|pids| pids.contains(&pid))
-    }
-
-    /// How many members of a process's group the kernel has killed because memory was short. `None` if no group counts that.
-    pub(crate) fn oom_kills(&self, name: &FullName) -> Option<u64> {
-        let hierarchy = self.with("memory")?;
-        let at = hierarchy.at.join(self.below(&leaf(name)));
-        let file = match hierarchy.version {
-            Version::Two => "memory.events",
-            Version::One => "memory.oom_control",
-        };
-        let text = fs::read_to_string(at.join(file)).ok()?;
-        group::figure(&text, "oom_kill")
     }
 
     /// Whether a process is in the v2 group of this name.

@@ -304,7 +304,7 @@ impl Runner {
                         rights.map_or_else(|why| why, |rights| sink::headline(sink, &rights))
                     }),
                 };
-                let oom = held.was_oom_killed(exit, &self.cgroups);
+                let oom = held.oom_memory(run, exit, &self.cgroups);
                 Event::Exited(
                     run,
                     RunEnd {

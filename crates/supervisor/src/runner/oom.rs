@@ -1,11 +1,12 @@
-//! Tells whether the kernel's memory killer ended a run, from the counter of the process's control group. Without a group that
-//! counts memory nothing is said: no other evidence is reliable.
+//! Tells whether the kernel's memory killer ended a run, and how much memory it had: from the counters of the process's
+//! control group, and without a group that counts memory from the kernel's log, if the agent may read it.
 
-use model::status::Exit;
+use model::status::{Exit, OomMemory};
 
 use super::SupervisedProcess;
+use crate::machine::Run;
 use crate::os::cgroup::Cgroups;
-use crate::os::clock;
+use crate::os::{clock, kernel_log};
 
 /// How long a run may take to end after the kernel has killed it: its memory is freed first.
 const ENDS_WITHIN_MS: u64 = 10_000;
@@ -53,8 +54,13 @@ impl SupervisedProcess {
         }
     }
 
-    /// Whether the kernel's memory killer ended the run that has just ended in this way.
-    pub(crate) fn was_oom_killed(&mut self, exit: Exit, cgroups: &Cgroups) -> bool {
+    /// The memory of the run that has just ended in this way, if the kernel's memory killer ended it.
+    pub(crate) fn oom_memory(
+        &mut self,
+        run: Run,
+        exit: Exit,
+        cgroups: &Cgroups,
+    ) -> Option<OomMemory> {
         let may_be = match exit {
             Exit::Signal(signal) => signal == libc::SIGKILL,
             Exit::Code(code) => code == SHELL_OF_KILLED,
@@ -62,12 +68,20 @@ impl SupervisedProcess {
             Exit::Unseen => self.registration.spec.runtime.memory_max.is_some(),
         };
         if !may_be {
-            return false;
+            return None;
         }
         let now = clock::boot_ms();
-        let count = cgroups.oom_kills(&self.registration.name);
+        let name = &self.registration.name;
+        let count = cgroups.oom_kills(name);
         self.oom_kills.read(count, now);
-        self.oom_kills.rose_lately(now)
+        if count.is_none() {
+            let shown = self.process.alive().filter(|alive| alive.run == run);
+            let main = shown.map_or(run.pid, |alive| alive.pid());
+            let pids = [run.pid, main];
+            return pids.into_iter().find_map(kernel_log::oom_kill_of);
+        }
+        let rose = self.oom_kills.rose_lately(now);
+        rose.then(|| cgroups.oom_memory(name).unwrap_or_default())
     }
 }
 

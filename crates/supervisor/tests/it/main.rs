@@ -20,6 +20,7 @@ mod limits;
 mod logs;
 mod names;
 mod namespaces;
+mod oom;
 mod operate;
 mod pids;
 mod process_state;

@@ -121,8 +121,11 @@ fn group_of(pid: i32) -> Option<String> {
     ours.next().map(str::to_owned)
 }
 
+/// The hard limit of memory.
+const LIMIT_MIB: u64 = 64;
+
 fn with_hard_limits(mut spec: Spec) -> Spec {
-    spec.runtime.memory_max = Some(64 << 20);
+    spec.runtime.memory_max = Some(LIMIT_MIB << 20);
     spec.runtime.pids_max = Some(50);
     spec.runtime.cpu_max = Some(50.0);
     spec
@@ -157,12 +160,21 @@ fn hard_limits_are_enforced_or_reported_as_unavailable(groups: ControlGroups) {
         supervisor.events.first().map(|(_, event)| event.clone())
     });
     assert_eq!(event.kind, EventKind::ProcessExit);
-    let said = "killed by the kernel's memory killer (out of memory) after ";
+    let said = "killed by the kernel's memory killer (out of memory: ";
     assert!(event.reason.starts_with(said), "{event:?}");
+    let limit = format!(" MiB used, limit {LIMIT_MIB}.0 MiB) after ");
+    assert!(event.reason.contains(&limit), "{event:?}");
     let status = supervisor.status_where("backoff", |status| {
         status.process_state == ProcessState::Backoff
     });
     let last = status.last_exit.unwrap();
     assert_eq!((last.exit, last.oom), (Exit::Signal(9), true));
+    let memory = last.memory.unwrap();
+    assert_eq!(memory.limit, LIMIT_MIB << 20);
+    let most = memory.limit + (1 << 20);
+    assert!(
+        (memory.limit / 2..=most).contains(&memory.used),
+        "{memory:?}"
+    );
     supervisor.operate(4, Op::Stop);
 }

@@ -106,6 +106,7 @@ fn ups() -> Vec<(&'static str, Up)> {
             signal: Some(9),
             at_ms: 1_441_006_057_000,
             oom: true,
+            ..Default::default()
         }),
         health: Some(wire::up::HealthFrame {
             ok: false,
@@ -164,6 +165,25 @@ fn ups() -> Vec<(&'static str, Up)> {
                 ip: "10.0.0.1".into(),
                 extensions: vec!["restart".into()],
                 ..Default::default()
+            }
+            .into(),
+        ),
+        (
+            "up-report-memory",
+            Report {
+                statuses: vec![ProcessStatus {
+                    namespace: "gse".into(),
+                    name: "proc-test".into(),
+                    last_exit: Some(wire::up::LastExitFrame {
+                        signal: Some(9),
+                        at_ms: 1_441_006_057_000,
+                        oom: true,
+                        memory_used: 104_800_000,
+                        memory_limit: 104_857_600,
+                        ..Default::default()
+                    }),
+                    ..Default::default()
+                }],
             }
             .into(),
         ),

@@ -1,6 +1,6 @@
 //! /api/v1/processes, /hosts, /groups.
 
-use model::status::{Exit, HealthResult, LastExit};
+use model::status::{Exit, HealthResult, LastExit, OomMemory};
 use model::{ProcessState, State, Status, UnixMillis};
 use serde_json::{Value, json};
 
@@ -176,6 +176,10 @@ async fn a_process_shows_its_state_with_all_that_belongs_to_it() {
             exit: Exit::Signal(9),
             at: UnixMillis(1_700_000_050_000),
             oom: true,
+            memory: Some(OomMemory {
+                used: 104_800_000,
+                limit: 104_857_600,
+            }),
         }),
         ..Status::default()
     };
@@ -233,7 +237,8 @@ async fn a_process_shows_its_state_with_all_that_belongs_to_it() {
     );
     assert_eq!(
         all[0]["last_exit"],
-        json!({"code": null, "signal": 9, "at": 1_700_000_050_000_i64, "oom": true})
+        json!({"code": null, "signal": 9, "at": 1_700_000_050_000_i64, "oom": true, "memory_used": 104_800_000,
+            "memory_limit": 104_857_600})
     );
     assert_eq!(
         shown(&all[1], &keys),

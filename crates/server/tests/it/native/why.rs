@@ -201,6 +201,7 @@ async fn why_says_who_stopped_it_and_what_the_last_run_wrote() {
             exit: Exit::Code(3),
             at: UnixMillis(now()),
             oom: false,
+            memory: None,
         }),
         ..Status::default()
     };

@@ -50,8 +50,9 @@ prop_compose! {
     fn last_exit()(
         (code, signal) in any::<(Option<i32>, Option<i32>)>(),
         (at_ms, oom) in any::<(i64, bool)>(),
+        (memory_used, memory_limit) in any::<(u64, u64)>(),
     ) -> LastExitFrame {
-        LastExitFrame { code, signal, at_ms, oom }
+        LastExitFrame { code, signal, at_ms, oom, memory_used, memory_limit }
     }
 }
 
