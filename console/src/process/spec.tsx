@@ -16,6 +16,7 @@ const SECTIONS = [
   'runtime',
   'restart',
   'stop',
+  'schedule',
   'resource',
   'warn_report_policy',
   'configmap',

@@ -12,12 +12,14 @@ mod extension;
 pub mod raw;
 pub mod restart;
 pub mod runtime;
+pub mod schedule;
 pub mod stop;
 
 pub use extension::{SpecExtension, SpecExtensions};
 pub use raw::RawSpec;
 pub use restart::Restart;
 pub use runtime::Runtime;
+pub use schedule::ScheduleRules;
 pub use stop::Stop;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -39,6 +41,8 @@ pub struct Spec {
     pub restart: Restart,
     #[serde(default, skip_serializing_if = "Stop::is_default")]
     pub stop: Stop,
+    #[serde(default, skip_serializing_if = "ScheduleRules::is_default")]
+    pub schedule: ScheduleRules,
 }
 
 /// Name and paths of the process on its host. Absent optional texts are empty.

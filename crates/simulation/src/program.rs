@@ -87,6 +87,7 @@ pub(crate) fn spec(random: &mut Random, name: &FullName) -> Spec {
             grace: random.one_in(3).then_some(1),
             ..Stop::default()
         },
+        schedule: Default::default(),
     }
 }
 

@@ -123,6 +123,12 @@ pub(crate) struct Process {
     pub(crate) last_exit: Option<LastExit>,
     #[serde(default)]
     pub(crate) forgetting: bool,
+    /// The time of a scheduled run that waits for the end of the run before it; empty for none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) waiting_run: String,
+    /// Until when the times of its schedule are dealt with; `NEVER` while it has none.
+    #[serde(default, skip_serializing_if = "schedule::is_never")]
+    pub(crate) schedule_seen: UnixMillis,
 }
 
 /// What a process that is down has come to.
@@ -441,6 +447,8 @@ impl Process {
             restarts: 0,
             last_exit: None,
             forgetting: false,
+            waiting_run: String::new(),
+            schedule_seen: UnixMillis::NEVER,
         }
     }
 
@@ -506,6 +514,7 @@ impl Process {
             Event::OverLimit(kind, sentence) => self.over_limit(kind, sentence, &mut out),
             Event::Tick => self.tick(cx, &mut out),
         }
+        self.follow_schedule(cx, &mut out);
         self.next(cx, &mut out);
         if let Some(alive) = self.alive() {
             self.last_started_at = alive.started_at;

@@ -146,6 +146,7 @@ pub(crate) fn spec() -> Spec {
         runtime: Default::default(),
         restart: Default::default(),
         stop: Default::default(),
+        schedule: Default::default(),
     }
 }
 

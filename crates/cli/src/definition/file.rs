@@ -48,6 +48,7 @@ const UNITS: &[UnitFields] = &[
     ),
     ("restart", &["delay", "delay_max", "reset"], parse_secs),
     ("stop", &["grace"], parse_secs),
+    ("schedule", &["jitter"], parse_secs),
 ];
 
 /// Reads every definition of a file; `-` is standard input.

@@ -7,6 +7,7 @@ use model::spec::restart::{
     DEFAULT_DELAY_MAX, DEFAULT_FACTOR, DEFAULT_JITTER, DEFAULT_RESET, GiveUp,
 };
 use model::spec::runtime::Runtime;
+use model::spec::schedule::{Missed, Overlap};
 use model::spec::{AutoType, Spec};
 use model::{FullName, Host};
 use serde_json::{Value, json};
@@ -289,6 +290,20 @@ fn spec_fields(fields: &mut FieldList, spec: &Spec) {
         ),
     );
     fields.put("restarts", &restart_text(spec));
+    let rules = spec.schedule;
+    if !rules.is_default() {
+        let missed = match rules.missed {
+            Missed::Skip => "missed runs are skipped",
+            Missed::Once => "one run for those missed",
+        };
+        let overlap = match rules.overlap {
+            Overlap::Skip => "skipped while one goes on",
+            Overlap::Wait => "waits while one goes on",
+            Overlap::Kill => "kills one that goes on",
+        };
+        let text = format!("up to {} s late, {missed}, {overlap}", rules.jitter);
+        fields.put("schedule", &text);
+    }
     if !spec.stop.is_default() {
         let signals = spec.stop.sequence().iter().map(|signal| signal.as_str());
         let signals = Vec::from_iter(signals).join(", ");

@@ -244,6 +244,49 @@ fn the_signals_of_a_stop_have_flags_and_keys_with_units() {
 }
 
 #[test]
+fn the_rules_of_a_schedule_have_flags_and_keys_with_units() {
+    let server = accepting();
+    let args = "register a/b --start ./b --auto-type periodic --crontab @daily --schedule-missed once \
+                --schedule-overlap kill --schedule-jitter 5m";
+    let args: Vec<&str> = args.split_whitespace().collect();
+    let ran = muster(&args).in_home().to(&server.url).run();
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let expected = json!({"missed": "once", "overlap": "kill", "jitter": 300});
+    assert_eq!(
+        server.asked().last().unwrap().body["spec"]["schedule"],
+        expected
+    );
+    let file = "[identity]\nsetup_path = '/x'\nuser = 'root'\n[control]\nstart_cmd = './b'\n\
+                [monitor_policy]\nauto_type = 'periodic'\ncrontab_rule = '@daily'\n\
+                [schedule]\noverlap = 'wait'\njitter = '10m'\n";
+    let ran = muster(&["register", "a/b", "--file", "d.toml"])
+        .file("d.toml", file)
+        .in_home()
+        .to(&server.url)
+        .run();
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let expected = json!({"overlap": "wait", "jitter": 600});
+    assert_eq!(
+        server.asked().last().unwrap().body["spec"]["schedule"],
+        expected
+    );
+    let ran = muster(&[
+        "register",
+        "a/b",
+        "--start",
+        "./b",
+        "--schedule-jitter",
+        "5m",
+    ])
+    .in_home()
+    .to(&server.url)
+    .run();
+    assert_eq!(ran.code, 2, "{ran:?}");
+    let said = "schedule.jitter: needs monitor_policy.auto_type 0 (periodic) and a crontab_rule";
+    assert!(ran.stderr.contains(said), "{ran:?}");
+}
+
+#[test]
 fn a_file_may_use_units_and_errors_name_its_field() {
     let server = accepting();
     let file = "[control]\nstart_cmd = 'x'\n[identity]\nuser = 'root'\nsetup_path = '/x'\n[monitor_policy]\nop_timeout = '5m'\n";

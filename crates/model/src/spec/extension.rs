@@ -11,16 +11,18 @@ use crate::Op;
 pub enum SpecExtension {
     Restart,
     Stop,
+    Schedule,
 }
 
 impl SpecExtension {
-    pub const ALL: [Self; 2] = [Self::Restart, Self::Stop];
+    pub const ALL: [Self; 3] = [Self::Restart, Self::Stop, Self::Schedule];
 
     /// The name in frames, and of the section.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Restart => "restart",
             Self::Stop => "stop",
+            Self::Schedule => "schedule",
         }
     }
 
@@ -32,13 +34,16 @@ impl SpecExtension {
         match self {
             Self::Restart => !spec.restart.is_default(),
             Self::Stop => !spec.stop.is_default(),
+            Self::Schedule => !spec.schedule.is_default(),
         }
     }
 
     /// Whether an operation relies on it.
     fn concerns(self, op: Op) -> bool {
         match self {
-            Self::Restart => matches!(op, Op::Start | Op::Restart | Op::Manage),
+            Self::Restart | Self::Schedule => {
+                matches!(op, Op::Start | Op::Restart | Op::Manage)
+            }
             Self::Stop => matches!(op, Op::Stop | Op::Restart),
         }
     }

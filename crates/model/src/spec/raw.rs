@@ -8,6 +8,7 @@ pub use keys::{SECTIONS, check_keys};
 
 use super::restart::RawRestart;
 use super::runtime::RawRuntime;
+use super::schedule::RawScheduleRules;
 use super::stop::RawStop;
 use super::{
     AutoType, Commands, ConfigFile, Identity, Limits, Policy, Probe, Spec, WarnReport, crontab,
@@ -60,6 +61,8 @@ pub struct RawSpec {
     pub restart: Option<RawRestart>,
     #[serde(deserialize_with = "lenient::object")]
     pub stop: Option<RawStop>,
+    #[serde(deserialize_with = "lenient::object")]
+    pub schedule: Option<RawScheduleRules>,
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -172,6 +175,9 @@ impl RawSpec {
         let stop = self.stop.unwrap_or_default();
         let monitor_policy = policy.complete().map_err(|e| e.within("monitor_policy"))?;
         let op_timeout = monitor_policy.op_timeout;
+        let schedule = self.schedule.unwrap_or_default();
+        let has_rule = monitor_policy.auto_type == AutoType::Periodic
+            && !monitor_policy.crontab_rule.is_empty();
         Ok(Spec {
             identity: identity.complete().map_err(|e| e.within("identity"))?,
             control: control.complete().map_err(|e| e.within("control"))?,
@@ -182,6 +188,9 @@ impl RawSpec {
             runtime: runtime.complete().map_err(|e| e.within("runtime"))?,
             restart: restart.complete().map_err(|e| e.within("restart"))?,
             stop: stop.complete(op_timeout).map_err(|e| e.within("stop"))?,
+            schedule: schedule
+                .complete(has_rule)
+                .map_err(|e| e.within("schedule"))?,
         })
     }
 

@@ -83,5 +83,6 @@ pub(crate) fn spec() -> Spec {
         runtime: Default::default(),
         restart: Default::default(),
         stop: Default::default(),
+        schedule: Default::default(),
     }
 }

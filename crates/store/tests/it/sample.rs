@@ -86,6 +86,7 @@ pub fn spec(n: u32) -> Spec {
         runtime: Default::default(),
         restart: Default::default(),
         stop: Default::default(),
+        schedule: Default::default(),
     }
 }
 

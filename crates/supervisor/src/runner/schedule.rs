@@ -3,8 +3,10 @@
 use std::cmp::Reverse;
 
 use chrono::Local;
+use model::UnixMillis;
+use model::spec::schedule::Missed;
 
-use super::{Key, Runner, Timer};
+use super::{Key, Runner, SupervisedProcess, Timer};
 use crate::machine::{Event, Schedule, wall_time};
 use crate::os::clock;
 
@@ -20,21 +22,30 @@ impl Runner {
         let Some(held) = self.held.get_mut(&key) else {
             return;
         };
-        let rule = &held.registration.spec.monitor_policy.crontab_rule;
+        let spec = held.registration.spec.clone();
+        let (rule, rules) = (&spec.monitor_policy.crontab_rule, spec.schedule);
         if !held.process.is_scheduled(&held.context(now)) {
             held.schedule = None;
             held.schedule_due_boot_ms = None;
             return;
         }
         let known = held.schedule.as_ref();
-        if !known.is_some_and(|schedule| schedule.is_of(rule)) {
-            held.schedule = Some(Box::new(Schedule::new(rule)));
-            self.advance_schedule(key, now.unix);
+        if known.is_some_and(|schedule| schedule.is_of(rule, rules.jitter)) {
+            return;
+        }
+        // The first of an agent: the one before it may have been away when runs were due.
+        let may_have_missed = known.is_none() && rules.missed == Missed::Once;
+        let seed = format!("{} {}", clock::boot_id(), held.registration.name);
+        let seen = held.process.schedule_seen;
+        held.schedule = Some(Box::new(Schedule::new(rule, rules.jitter, seed)));
+        match may_have_missed && seen != UnixMillis::NEVER {
+            true => self.advance_schedule(key, seen.min(now.unix)),
+            false => self.advance_schedule(key, now.unix),
         }
     }
 
     /// Sets the timer for the first time after `after`.
-    fn advance_schedule(&mut self, key: Key, after: model::UnixMillis) {
+    fn advance_schedule(&mut self, key: Key, after: UnixMillis) {
         let now = clock::now();
         let Some(held) = self.held.get_mut(&key) else {
             return;
@@ -78,15 +89,26 @@ impl Runner {
         if moved_ms < CLOCK_WAS_SET_MS {
             return;
         }
-        let scheduled: Vec<Key> = self
+        let scheduled: Vec<(Key, UnixMillis)> = self
             .held
             .iter()
             .filter(|(_, held)| held.schedule.is_some())
-            .map(|(key, _)| *key)
+            .map(|(key, held)| (*key, held.missed_from(now.unix)))
             .collect();
-        for key in scheduled {
-            self.advance_schedule(key, now.unix);
+        for (key, after) in scheduled {
+            self.advance_schedule(key, after);
             self.refresh(key);
+        }
+    }
+}
+
+impl SupervisedProcess {
+    /// From when on the times of its schedule count after the clock was set: only from now on, unless one run makes up for
+    /// those that were skipped.
+    fn missed_from(&self, now: UnixMillis) -> UnixMillis {
+        match self.registration.spec.schedule.missed {
+            Missed::Skip => now,
+            Missed::Once => self.process.schedule_seen.min(now),
         }
     }
 }

@@ -214,6 +214,7 @@ impl Home {
             runtime: Default::default(),
             restart: Default::default(),
             stop: Default::default(),
+            schedule: Default::default(),
         }
     }
 

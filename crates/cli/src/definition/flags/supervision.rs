@@ -1,7 +1,9 @@
-//! Flags of the sections that say how the agent keeps a process: `spec.restart`, `spec.stop`.
+//! Flags of the sections that say how the agent keeps a process: `spec.restart`, `spec.stop`,
+//! `spec.schedule`.
 
 use model::spec::RawSpec;
 use model::spec::restart::GiveUp;
+use model::spec::schedule::{Missed, Overlap};
 use model::spec::stop::StopSignal;
 
 use super::{parse_secs, put};
@@ -41,6 +43,29 @@ pub(super) struct SupervisionArgs {
     /// --stop-signals: 10s]
     #[arg(long, value_name = "DURATION", value_parser = parse_secs, help_heading = "Stops")]
     stop_grace: Option<i64>,
+
+    /// Times of its crontab rule that passed while the agent was away: run never, or once for all [default: skip]
+    #[arg(long, value_enum, help_heading = "Schedule")]
+    schedule_missed: Option<MissedArg>,
+    /// A time that comes while a run goes on: skip it, wait for the end of the run, or kill the run [default: skip]
+    #[arg(long, value_enum, help_heading = "Schedule")]
+    schedule_overlap: Option<OverlapArg>,
+    /// Begin each run up to this much later, so that hosts do not act together [default: 0s]
+    #[arg(long, value_name = "DURATION", value_parser = parse_secs, help_heading = "Schedule")]
+    schedule_jitter: Option<i64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum MissedArg {
+    Skip,
+    Once,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum OverlapArg {
+    Skip,
+    Wait,
+    Kill,
 }
 
 impl SupervisionArgs {
@@ -55,5 +80,18 @@ impl SupervisionArgs {
         let stop = spec.stop.get_or_insert_default();
         put(&mut stop.signals, &self.stop_signals);
         put(&mut stop.grace, &self.stop_grace);
+        let schedule = spec.schedule.get_or_insert_default();
+        let missed = self.schedule_missed.map(|missed| match missed {
+            MissedArg::Skip => Missed::Skip,
+            MissedArg::Once => Missed::Once,
+        });
+        let overlap = self.schedule_overlap.map(|overlap| match overlap {
+            OverlapArg::Skip => Overlap::Skip,
+            OverlapArg::Wait => Overlap::Wait,
+            OverlapArg::Kill => Overlap::Kill,
+        });
+        put(&mut schedule.missed, &missed);
+        put(&mut schedule.overlap, &overlap);
+        put(&mut schedule.jitter, &self.schedule_jitter);
     }
 }

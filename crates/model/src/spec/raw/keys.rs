@@ -7,10 +7,11 @@ use super::{RawCommands, RawConfigFile, RawIdentity, RawLimits, RawPolicy, RawWa
 use crate::Invalid;
 use crate::spec::restart::RawRestart;
 use crate::spec::runtime::RawRuntime;
+use crate::spec::schedule::RawScheduleRules;
 use crate::spec::stop::RawStop;
 
 /// The parts of a spec.
-pub const SECTIONS: [&str; 10] = [
+pub const SECTIONS: [&str; 11] = [
     "identity",
     "control",
     "resource",
@@ -21,6 +22,7 @@ pub const SECTIONS: [&str; 10] = [
     "runtime",
     "restart",
     "stop",
+    "schedule",
 ];
 
 /// Refuses unknown sections, and unknown keys in them.
@@ -36,6 +38,7 @@ pub fn check_keys(spec: &Map<String, Value>) -> Result<(), Invalid> {
             "runtime" => keys_of(&RawRuntime::default()),
             "restart" => keys_of(&RawRestart::default()),
             "stop" => keys_of(&RawStop::default()),
+            "schedule" => keys_of(&RawScheduleRules::default()),
             _ => {
                 let rule = format!("is no part of a spec: {}", SECTIONS.join(", "));
                 return Err(Invalid::new(format!("spec.{section}"), rule));

@@ -37,6 +37,7 @@ pub(crate) fn spec() -> Spec {
         runtime: Default::default(),
         restart: Default::default(),
         stop: Default::default(),
+        schedule: Default::default(),
     }
 }
 
