@@ -35,6 +35,7 @@ mod real_server;
 mod reference;
 mod register;
 mod relay;
+mod spec_sections;
 mod store;
 mod summary;
 mod templates;

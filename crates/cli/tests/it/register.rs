@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::command::{Output, muster};
 use crate::fake_server::{FakeServer, ok};
 
-fn accepting() -> FakeServer {
+pub(crate) fn accepting() -> FakeServer {
     FakeServer::new(|asked| match asked.body["hosts"].as_array() {
         Some(hosts) => {
             let result = |(index, _): (usize, &Value)| json!({"host": format!("0:10.0.0.{index}"), "code": 0, "message": "success", "changed": true});
@@ -152,138 +152,6 @@ fn environment_limits_and_units_are_flags() {
     assert_eq!(policy["start_check_secs"], 500);
     assert_eq!(policy["op_timeout"], 120);
     assert_eq!(policy["start_interval"], 7);
-}
-
-#[test]
-fn the_back_off_of_restarts_has_flags_and_keys_with_units() {
-    let server = accepting();
-    let flags = "--restart-delay 2s --restart-factor 1.5 --restart-delay-max 10m --restart-jitter 0 --restart-reset 1h \
-                 --give-up never";
-    let mut args = vec!["register", "a/b", "--start", "./b"];
-    args.extend(flags.split_whitespace());
-    let ran = muster(&args).in_home().to(&server.url).run();
-    assert_eq!(ran.code, 0, "{ran:?}");
-    let expected = json!({"delay": 2, "factor": 1.5, "delay_max": 600, "jitter": 0, "reset": 3600, "give_up": "never"});
-    assert_eq!(
-        server.asked().last().unwrap().body["spec"]["restart"],
-        expected
-    );
-    let file = "[identity]\nsetup_path = '/x'\nuser = 'root'\n[control]\nstart_cmd = './b'\n[restart]\ndelay = '2s'\nreset = '1h'\ngive_up = 7\n";
-    let ran = muster(&["register", "a/b", "--file", "d.toml"])
-        .file("d.toml", file)
-        .in_home()
-        .to(&server.url)
-        .run();
-    assert_eq!(ran.code, 0, "{ran:?}");
-    let expected = json!({"delay": 2, "reset": 3600, "give_up": 7});
-    assert_eq!(
-        server.asked().last().unwrap().body["spec"]["restart"],
-        expected
-    );
-    for (flags, message) in [
-        (
-            ["--give-up", "sometimes"],
-            "must be never, or a number of attempts",
-        ),
-        (
-            ["--restart-factor", "0.5"],
-            "restart.factor: must be from 1",
-        ),
-        (
-            ["--restart-jitter", "200"],
-            "restart.jitter: must be from 0 to 100",
-        ),
-    ] {
-        let ran = muster(&["register", "a/b", "--start", "./b", flags[0], flags[1]])
-            .in_home()
-            .to(&server.url)
-            .run();
-        assert_eq!(ran.code, 2, "{ran:?}");
-        assert!(ran.stderr.contains(message), "{ran:?}");
-    }
-}
-
-#[test]
-fn the_signals_of_a_stop_have_flags_and_keys_with_units() {
-    let server = accepting();
-    let args = "register a/b --start ./b --stop-signals quit,SIGTERM --stop-grace 20s";
-    let args: Vec<&str> = args.split_whitespace().collect();
-    let ran = muster(&args).in_home().to(&server.url).run();
-    assert_eq!(ran.code, 0, "{ran:?}");
-    let expected = json!({"signals": ["SIGQUIT", "SIGTERM"], "grace": 20});
-    assert_eq!(
-        server.asked().last().unwrap().body["spec"]["stop"],
-        expected
-    );
-    let file = "[identity]\nsetup_path = '/x'\nuser = 'root'\n[control]\nstart_cmd = './b'\n[stop]\ngrace = '1m'\n";
-    let ran = muster(&["register", "a/b", "--file", "d.toml"])
-        .file("d.toml", file)
-        .in_home()
-        .to(&server.url)
-        .run();
-    assert_eq!(ran.code, 0, "{ran:?}");
-    let expected = json!({"grace": 60});
-    assert_eq!(
-        server.asked().last().unwrap().body["spec"]["stop"],
-        expected
-    );
-    for (flags, message) in [
-        (["--stop-signals", "KILL"], "must be one of SIGHUP"),
-        (
-            ["--stop-grace", "2m"],
-            "stop.grace: 120 s for each of 1 signals must fit into monitor_policy.op_timeout, which is 60 s",
-        ),
-    ] {
-        let ran = muster(&["register", "a/b", "--start", "./b", flags[0], flags[1]])
-            .in_home()
-            .to(&server.url)
-            .run();
-        assert_eq!(ran.code, 2, "{ran:?}");
-        assert!(ran.stderr.contains(message), "{ran:?}");
-    }
-}
-
-#[test]
-fn the_rules_of_a_schedule_have_flags_and_keys_with_units() {
-    let server = accepting();
-    let args = "register a/b --start ./b --auto-type periodic --crontab @daily --schedule-missed once \
-                --schedule-overlap kill --schedule-jitter 5m";
-    let args: Vec<&str> = args.split_whitespace().collect();
-    let ran = muster(&args).in_home().to(&server.url).run();
-    assert_eq!(ran.code, 0, "{ran:?}");
-    let expected = json!({"missed": "once", "overlap": "kill", "jitter": 300});
-    assert_eq!(
-        server.asked().last().unwrap().body["spec"]["schedule"],
-        expected
-    );
-    let file = "[identity]\nsetup_path = '/x'\nuser = 'root'\n[control]\nstart_cmd = './b'\n\
-                [monitor_policy]\nauto_type = 'periodic'\ncrontab_rule = '@daily'\n\
-                [schedule]\noverlap = 'wait'\njitter = '10m'\n";
-    let ran = muster(&["register", "a/b", "--file", "d.toml"])
-        .file("d.toml", file)
-        .in_home()
-        .to(&server.url)
-        .run();
-    assert_eq!(ran.code, 0, "{ran:?}");
-    let expected = json!({"overlap": "wait", "jitter": 600});
-    assert_eq!(
-        server.asked().last().unwrap().body["spec"]["schedule"],
-        expected
-    );
-    let ran = muster(&[
-        "register",
-        "a/b",
-        "--start",
-        "./b",
-        "--schedule-jitter",
-        "5m",
-    ])
-    .in_home()
-    .to(&server.url)
-    .run();
-    assert_eq!(ran.code, 2, "{ran:?}");
-    let said = "schedule.jitter: needs monitor_policy.auto_type 0 (periodic) and a crontab_rule";
-    assert!(ran.stderr.contains(said), "{ran:?}");
 }
 
 #[test]
