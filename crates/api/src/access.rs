@@ -108,6 +108,8 @@ responses! {
         pub everything: bool,
         pub namespaces: Vec<String>,
         pub businesses: Vec<u32>,
+        /// Only for processes that pass; null for all.
+        pub label: Option<String>,
     }
 }
 
@@ -121,4 +123,8 @@ pub struct GrantBody {
     pub role: Option<String>,
     pub namespaces: Option<Vec<String>>,
     pub businesses: Option<Vec<i64>>,
+    /// Only processes with these labels, as in the list of processes; one test must want a label to be there. The grant covers
+    /// what is done with a registered process, not what could change its labels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
 }

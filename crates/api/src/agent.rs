@@ -63,7 +63,8 @@ pub struct AgentUpgradeBody {
     /// The agents of these hosts: CLOUD:IP or IP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hosts: Option<Vec<String>>,
-    /// Only hosts with a registered process that has these labels, as in the list of processes.
+    /// Only hosts with a registered process that has these labels, as in the list of processes, and hosts that have them
+    /// themselves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// Only of these cloud areas.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use model::{AgentId, Host, UnixMillis};
+use model::{AgentId, Host, Labels, UnixMillis};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
@@ -53,6 +53,8 @@ responses! {
         pub missing: Vec<Cow<'a, str>>,
         /// The address of the relay that its agent connects through, as the server sees it.
         pub relay: Option<Cow<'a, str>>,
+        #[schema(value_type = BTreeMap<String, String>)]
+        pub labels: Cow<'a, Labels>,
         /// How many processes are registered on it.
         pub processes: u32,
         /// How many of those that the caller may see are in each state; states without one are left out.

@@ -21,6 +21,7 @@ mod held;
 mod host;
 mod host_check;
 mod job;
+mod label_hosts;
 mod log;
 mod login;
 mod operate;
@@ -65,6 +66,7 @@ pub use job::{
     BatchView, GateView, JobBegun, JobBody, JobCountsView, JobCreated, JobDetail, JobList,
     JobOptionsBody, JobRetried, JobTaskView, JobView, RetryBody,
 };
+pub use label_hosts::{HostsLabelled, LabelHostsBody, LabelledHostView};
 pub use log::LogPiece;
 pub use login::{
     LoggedIn, LoginBody, LoginCodeBody, LoginCodeCreated, LoginList, LoginView, PasswordBody,

@@ -18,6 +18,8 @@ responses! {
         pub namespaces: Option<Vec<String>>,
         /// Null for all.
         pub kinds: Option<Vec<Cow<'static, str>>>,
+        /// Tests of labels; null for all.
+        pub label: Option<String>,
         #[schema(value_type = i64)]
         pub created_at: UnixMillis,
         /// Deliveries that succeeded since the server started.
@@ -44,6 +46,9 @@ pub struct WebhookBody {
     /// Only events of these kinds; all if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kinds: Option<Vec<String>>,
+    /// Only events of processes with these labels, as in the list of processes; of all if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
     /// Signs what is sent, 16 to 256 bytes; made by the server if not given. The server keeps it to sign with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret: Option<String>,

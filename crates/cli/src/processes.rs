@@ -26,7 +26,8 @@ const MAX_HOSTS_SHOWN: usize = 4;
 /// For help pages of verbs that take [`ProcessArgs`].
 pub const NAMES_HELP: &str = "\
 Names may have the wildcards * ? [a,b] [1-9] (quote them); \\ before a character takes it as it is.
-Label tests: tier=front, tier!=front, tier (it is there), !tier; all that are given must hold.";
+Label tests: tier=front, tier!=front, 'tier in (a,b)', 'tier notin (a,b)', tier (it is there), !tier;
+all that are given must hold. A label that a process does not have is its host's.";
 /// For those of them that act on hosts.
 pub const HOSTS_HELP: &str = "\
 A plain name that is on several hosts needs --host or --all; wildcards and labels select every
@@ -38,7 +39,7 @@ pub struct NameArgs {
     /// The processes, with or without wildcards: web/nginx 'app/*' '[web,db]/api-?'
     #[arg(value_name = "NAMESPACE/NAME", required_unless_present = "selector")]
     pub names: Vec<NamePattern>,
-    /// Only with these labels: tier=front,zone!=b,canary,!old
+    /// Only with these labels, or on hosts with them: tier=front,zone!=b,env in (a,b),!old
     #[arg(short = 'l', long, visible_alias = "label", value_name = "LABELS", value_parser = parse_selector)]
     pub selector: Vec<String>,
 }

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 
+use fleet::{Filter, Row};
 use locks::Mutex;
 use model::access::{
     AccessArea, App, Audit, Caller, JoinToken, Login, Permission, Rights, SecretHash, User,
@@ -318,10 +319,59 @@ impl Access {
         Ok(Some(asked))
     }
 
+    /// The same for one registered process, which also a grant by labels may cover.
+    pub(crate) fn check_process(
+        &self,
+        caller: &Caller,
+        action: Permission,
+        row: &Row<'_>,
+    ) -> Result<(), ControlError> {
+        match may_with(caller, action, row) {
+            true => Ok(()),
+            false => self.check(caller, action, &row.name().namespace),
+        }
+    }
+
+    /// Refuses a namespace of which the caller may see nothing, whatever the labels of its processes are.
+    pub fn check_touched(
+        &self,
+        caller: &Caller,
+        namespaces: Option<&[Namespace]>,
+    ) -> Result<(), ControlError> {
+        let scope = caller.visible_processes();
+        let mut asked = namespaces.into_iter().flatten();
+        match asked.find(|namespace| !scope.touches(namespace)) {
+            Some(hidden) => self.check(caller, Permission::View, hidden),
+            None => Ok(()),
+        }
+    }
+
+    /// Narrows a filter to what the caller may see. Naming a namespace of which it may see nothing is refused.
+    pub(crate) fn narrow(&self, caller: &Caller, filter: Filter) -> Result<Filter, ControlError> {
+        let scope = caller.visible_processes();
+        if scope.labelled().next().is_none() {
+            return Ok(Filter {
+                namespaces: self.visible(caller, filter.namespaces)?,
+                ..filter
+            });
+        }
+        self.check_touched(caller, filter.namespaces.as_deref())?;
+        Ok(Filter {
+            visible: Some(scope),
+            ..filter
+        })
+    }
+
     /// Refuses everyone but admins.
     pub fn check_admin(&self, caller: &Caller) -> Result<(), ControlError> {
         self.check(caller, Permission::Manage, AccessArea::Everything)
     }
+}
+
+/// Whether a caller may do something with one registered process: by its namespace, or by its labels.
+pub(crate) fn may_with(caller: &Caller, action: Permission, row: &Row<'_>) -> bool {
+    let namespace = &row.name().namespace;
+    caller.may(action, namespace) || caller.may_process(action, namespace, |key| row.label(key))
 }
 
 /// Whether a request counts against its app's rate limit.

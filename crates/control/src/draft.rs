@@ -134,14 +134,7 @@ impl<'a> Draft<'a> {
         }
         let id = self.ids.host();
         self.new_hosts.insert(host, id);
-        self.changes.hosts.push(HostRow {
-            id,
-            host,
-            agent_id: None,
-            enrolled_at: UnixMillis::NEVER,
-            supplier: 0,
-            removed_at: None,
-        });
+        self.changes.hosts.push(HostRow::new(id, host));
         id
     }
 
@@ -163,12 +156,8 @@ impl<'a> Draft<'a> {
             };
             if view.supplier != *supplier {
                 self.changes.hosts.push(HostRow {
-                    id: view.id,
-                    host,
-                    agent_id: view.agent_id.cloned(),
-                    enrolled_at: view.enrolled_at,
                     supplier: *supplier,
-                    removed_at: None,
+                    ..view.to_change()
                 });
             }
         }

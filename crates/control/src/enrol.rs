@@ -66,7 +66,6 @@ impl Enrolment {
                 return Err(ControlError::HostInUse(contact.refusal(host)));
             }
             let view = world.fleet.host(id);
-            let supplier = view.map_or(0, |view| view.supplier);
             let before = view.and_then(|view| view.agent_id.cloned());
             let agent = agent_id.clone().or(before).unwrap_or_else(|| made.clone());
             if world
@@ -79,12 +78,9 @@ impl Enrolment {
                 )));
             }
             let row = HostRow {
-                id,
-                host,
                 agent_id: Some(agent.clone()),
                 enrolled_at: at,
-                supplier,
-                removed_at: None,
+                ..view.map_or_else(|| HostRow::new(id, host), |view| view.to_change())
             };
             let caller = Caller {
                 from,
@@ -214,12 +210,8 @@ impl Enrolment {
                 return Err(ControlError::NotFound(message));
             };
             let row = HostRow {
-                id: view.id,
-                host,
-                agent_id: view.agent_id.cloned(),
                 enrolled_at: UnixMillis::NEVER,
-                supplier: view.supplier,
-                removed_at: None,
+                ..view.to_change()
             };
             let audit = Audit::new(&caller, at, "host.revoke", host.to_string(), String::new());
             let changes = Changes {

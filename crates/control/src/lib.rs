@@ -56,7 +56,7 @@ pub use answers::{HostAnswer, HostLookup, HostSelector, TargetHost};
 pub use day_counts::{STEP_SECS as STATES_STEP_SECS, StatesOverTime};
 pub use enrol::{Certificate, Enrolment, Issued};
 pub use error::{BadTemplate, ControlError, CredentialFault};
-pub use events::{EventFilter, EventView, Events};
+pub use events::{EventFilter, EventView, Events, EventsRead};
 pub use failures::{AlikeReason, Failure, FailureGroup, group_failures};
 pub use jobs::{Batch, JobListed, JobSelection, JobView, Jobs, NewJob, solutions};
 pub use operations::{
@@ -65,7 +65,8 @@ pub use operations::{
     job_task_retry_blocked, target_reason, target_retry_blocked,
 };
 pub use registry::{
-    Groups, HostStates, Mode, ProcessNames, Registration, Registry, Statuses, Summary,
+    Groups, HostStates, LabelHosts, LabelledHost, Mode, ProcessNames, Registration, Registry,
+    Statuses, Summary,
 };
 pub use remove_hosts::{HostRemoval, RemoveHosts};
 pub use replicas::{ReplicaView, Replicas};

@@ -2,6 +2,7 @@
 //! deadline.
 
 mod blocked;
+mod by_labels;
 mod deadlines;
 mod operate;
 mod operate_matching;

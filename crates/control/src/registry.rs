@@ -1,11 +1,13 @@
 //! Registered processes, the hosts that they are on, and process groups.
 
 mod groups;
+mod label_hosts;
 mod read;
 mod register;
 mod summary;
 mod unregister;
 
+pub use label_hosts::{LabelHosts, LabelledHost};
 pub use read::{Groups, HostStates, ProcessNames, Statuses};
 pub use register::{Mode, Registration};
 pub(crate) use summary::Summaries;

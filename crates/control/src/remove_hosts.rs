@@ -10,7 +10,7 @@ use fleet::{Fleet, HostView, Link};
 use model::access::{Audit, Caller};
 use model::change::{GroupRow, HostId, HostRow};
 use model::topology::BusinessId;
-use model::{AgentId, Code, Host, Invalid, OpId, Outcome, UnixMillis};
+use model::{AgentId, Code, Host, Invalid, Labels, OpId, Outcome, UnixMillis};
 
 use crate::answers::resolve;
 use crate::draft::Draft;
@@ -128,12 +128,11 @@ impl Draft<'_> {
         });
         self.changes.groups.extend(groups);
         self.changes.hosts.push(HostRow {
-            id,
-            host: view.host,
             agent_id: None,
             enrolled_at: UnixMillis::NEVER,
-            supplier: view.supplier,
             removed_at: Some(at),
+            labels: Labels::default(),
+            ..view.to_change()
         });
     }
 }

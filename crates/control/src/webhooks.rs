@@ -11,12 +11,13 @@ use locks::{Mutex, MutexGuard};
 use model::access::{Audit, Caller};
 use model::change::Changes;
 use model::event::EventKind;
+use model::selector::LabelSelector;
 use model::webhook::{Webhook, WebhookUrl};
 use model::{Invalid, Namespace, UnixMillis};
 use tokio::sync::watch;
 
 use crate::core::Core;
-use crate::events::views;
+use crate::events::{retain_labelled, views};
 use crate::{Access, ControlError, EventView, secrets};
 
 /// Each webhook has a sender of its own, so their number is limited.
@@ -109,6 +110,7 @@ impl Webhooks {
         url: WebhookUrl,
         namespaces: Option<Vec<Namespace>>,
         kinds: Option<Vec<EventKind>>,
+        labels: Option<LabelSelector>,
         secret: Option<String>,
     ) -> Result<Webhook, ControlError> {
         self.access.check_admin(caller)?;
@@ -130,6 +132,7 @@ impl Webhooks {
             url,
             namespaces,
             kinds,
+            labels,
             secret,
             created_at: at,
         };
@@ -218,6 +221,9 @@ impl Webhooks {
             let is_last = events.len() < PAGE as usize;
             through = events.last().map_or(through, |last| last.id);
             events.retain(|stored| webhook.wants(&stored.event));
+            if let Some(labels) = &webhook.labels {
+                retain_labelled(&self.core, &mut events, labels);
+            }
             if is_last || !events.is_empty() {
                 let events = views(&self.core, events);
                 return Ok(Some(Deliveries { events, through }));

@@ -70,9 +70,7 @@ impl Control {
         process: &FullName,
         host: Option<Host>,
     ) -> Result<Why, ControlError> {
-        self.access()
-            .check(caller, Permission::View, &process.namespace)?;
-        let known = self.known(process, host)?;
+        let known = self.known(caller, process, host)?;
         let last = self.last_operation(caller, process, known.host).await?;
         let reason = known.reason(last.as_ref());
         Ok(Why {
@@ -88,8 +86,14 @@ impl Control {
         })
     }
 
-    fn known(&self, process: &FullName, host: Option<Host>) -> Result<Known, ControlError> {
-        let (address, id) = self.sessions().only_host(process, host)?;
+    fn known(
+        &self,
+        caller: &Caller,
+        process: &FullName,
+        host: Option<Host>,
+    ) -> Result<Known, ControlError> {
+        let viewer = (caller, Permission::View);
+        let (address, id) = self.sessions().only_host(viewer, process, host, None)?;
         let fleet = self.0.core.fleet();
         let row = fleet
             .name_id(process)
@@ -106,6 +110,10 @@ impl Control {
         process: &FullName,
         host: Host,
     ) -> Result<Option<TimelineEntry>, ControlError> {
+        // The timeline is of a whole namespace.
+        if !caller.may(Permission::View, &process.namespace) {
+            return Ok(None);
+        }
         let filter = TimelineFilter {
             limit: 1,
             process: Some(process.clone()),
@@ -121,7 +129,7 @@ impl Control {
     async fn output(&self, caller: &Caller, process: &FullName, known: &Known) -> Vec<String> {
         if known.last_exit.is_none()
             || !known.link.is_up()
-            || !caller.may(Permission::Operate, &process.namespace)
+            || !(self.registry()).may_process(caller, Permission::Operate, &known.host, process)
         {
             return Vec::new();
         }

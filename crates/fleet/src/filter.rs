@@ -1,6 +1,7 @@
 //! Which processes a list, a facet or an operation means: narrows by indexes, then tests each row that is left.
 
 use hashbrown::HashSet;
+use model::access::ProcessScope;
 use model::change::{DefinitionId, HostId, NameId, ProcessId};
 use model::selector::{LabelSelector, NamePattern};
 use model::topology::{BusinessId, ModuleId, SetEnv};
@@ -17,7 +18,7 @@ const LOOKED_UP_SHARE: u64 = 8;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
     /// What the caller may see, whatever else it asks for; None for everything.
-    pub visible: Option<Vec<Namespace>>,
+    pub visible: Option<ProcessScope>,
     pub namespaces: Option<Vec<Namespace>>,
     pub names: Option<Vec<ProcessName>>,
     pub hosts: Option<Vec<Host>>,
@@ -71,7 +72,9 @@ impl Fleet {
     pub fn matching(&self, filter: &Filter) -> RoaringBitmap {
         let by_index = [
             filter.hosts.as_deref().map(|all| self.ids_of_hosts(all)),
-            (filter.visible.as_deref()).map(|all| self.ids_of_namespaces(all)),
+            (filter.visible.as_ref())
+                .filter(|scope| !scope.is_all())
+                .map(|scope| self.ids_within(scope)),
             (filter.namespaces.as_deref()).map(|all| self.ids_of_namespaces(all)),
             (filter.names.as_deref()).map(|all| self.names.processes_called(all)),
             (filter.processes.as_deref()).map(|all| self.names.processes_matching(all)),
@@ -79,6 +82,10 @@ impl Fleet {
         ];
         let narrowed = by_index.into_iter().flatten().reduce(|all, one| all & one);
         let ids = narrowed.unwrap_or_else(|| self.names.all_processes());
+        let ids = match &filter.labels {
+            Some(labels) => self.labelled(ids, labels),
+            None => ids,
+        };
         match RowTest::new(self, filter) {
             None => ids,
             Some(test) => scan::filtered(&ids, || {
@@ -87,6 +94,18 @@ impl Fleet {
                 move |id| test.passes(ProcessId(id), &mut places)
             }),
         }
+    }
+
+    /// The processes that a scope covers.
+    fn ids_within(&self, scope: &ProcessScope) -> RoaringBitmap {
+        let of = |namespaces: Option<Vec<Namespace>>| match namespaces {
+            Some(namespaces) => self.ids_of_namespaces(&namespaces),
+            None => self.names.all_processes(),
+        };
+        let labelled = scope
+            .labelled()
+            .map(|(namespaces, labels)| self.labelled(of(namespaces), labels));
+        labelled.fold(of(scope.namespaces()), |all, one| all | one)
     }
 
     pub(crate) fn ids_of_namespaces(&self, namespaces: &[Namespace]) -> RoaringBitmap {
@@ -178,7 +197,6 @@ impl<'a> RowTest<'a> {
             || filter.wanted.is_some()
             || filter.managed.is_some()
             || filter.restart_needed.is_some()
-            || filter.labels.is_some()
             || !filter.words.is_empty();
         (by_host || by_place || by_row).then(|| Self {
             fleet,
@@ -211,9 +229,6 @@ impl<'a> RowTest<'a> {
                 (places.module(block, at)).is_some_and(|module| wanted.contains(&module))
             })
             && self.words.iter().all(|word| word.passes(block, at))
-            && (filter.labels.as_ref()).is_none_or(|labels| {
-                (self.fleet.row(id)).is_some_and(|row| labels.matches(|key| row.label(key)))
-            })
     }
 
     fn has_state(&self, block: &Block, at: usize, host: usize) -> bool {

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::net::IpAddr;
 
 use model::change::HostId;
+use model::selector::LabelSelector;
 use model::{Namespace, ProcessState, UnixMillis};
 
 use crate::filter::FoldedText;
@@ -19,6 +20,8 @@ pub struct HostFilter {
     pub clouds: Option<Vec<u32>>,
     /// Addresses of relays that the agent connects through.
     pub relays: Option<Vec<IpAddr>>,
+    /// Of the host itself.
+    pub labels: Option<LabelSelector>,
     /// Each must be part of the address, the hostname or the agent's id. Upper and lower case are the same.
     pub words: Vec<String>,
 }
@@ -128,5 +131,6 @@ fn matches(filter: &HostFilter, words: &mut [FoldedText], view: &HostView<'_>) -
             let relay = view.info.and_then(|info| info.relay);
             relay.is_some_and(|relay| wanted.contains(&relay.ip()))
         })
+        && (filter.labels.as_ref()).is_none_or(|labels| labels.matches(|key| view.labels.get(key)))
         && (words.iter_mut()).all(|word| word.is_in_host(view) || word.is_in(&[agent_id]))
 }

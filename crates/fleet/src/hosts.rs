@@ -9,7 +9,7 @@ use model::change::{HostId, HostRow, ProcessId};
 use model::kernel::KernelFeatures;
 use model::spec::SpecExtensions;
 use model::text::sanitize_line;
-use model::{AgentId, Host, UnixMillis};
+use model::{AgentId, Host, Labels, UnixMillis};
 use std::hash::BuildHasher;
 
 /// Whether a host's agent is connected.
@@ -90,11 +90,27 @@ pub struct HostView<'a> {
     pub enrolled_at: UnixMillis,
     /// As [`HostRow::supplier`].
     pub supplier: i64,
+    pub labels: &'a Labels,
     pub link: Link,
     /// When the agent last sent anything, including heartbeats.
     pub heard_at: UnixMillis,
     pub info: Option<&'a AgentInfo>,
     pub n_processes: u32,
+}
+
+impl HostView<'_> {
+    /// Its stored row, for plans that change a part of it.
+    pub fn to_change(&self) -> HostRow {
+        HostRow {
+            id: self.id,
+            host: self.host,
+            agent_id: self.agent_id.cloned(),
+            enrolled_at: self.enrolled_at,
+            supplier: self.supplier,
+            removed_at: None,
+            labels: self.labels.clone(),
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -219,6 +235,7 @@ impl Hosts {
             agent_id: cell.row.agent_id.as_ref(),
             enrolled_at: cell.row.enrolled_at,
             supplier: cell.row.supplier,
+            labels: &cell.row.labels,
             link: cell.link,
             heard_at: cell.heard_at,
             info: cell.info.as_deref(),

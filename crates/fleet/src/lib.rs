@@ -18,8 +18,10 @@ mod definitions;
 mod deltas;
 mod facets;
 mod filter;
+mod fresh_ids;
 mod host_query;
 mod hosts;
+mod labels;
 mod names;
 mod query;
 mod row;
@@ -33,6 +35,7 @@ pub use definitions::Definition;
 pub use deltas::{StatusesRead, WrittenStatuses};
 pub use facets::{Facet, FacetKey, FacetValue};
 pub use filter::Filter;
+pub use fresh_ids::FreshIds;
 pub use host_query::{HostFilter, HostKey, HostOrder};
 pub use hosts::{AgentInfo, HostView, Link};
 pub use query::{MAX_ORDER_KEYS, OrderKey, Page, RowOrder};
@@ -43,6 +46,7 @@ pub use summary::ProcessCounts;
 use columns::Columns;
 use definitions::Definitions;
 use hosts::Hosts;
+use labels::LabelIndex;
 use names::Names;
 use view::View;
 
@@ -53,6 +57,9 @@ pub struct Fleet {
     names: Names,
     definitions: Definitions,
     columns: Columns,
+    /// Of processes, by the labels of their definitions.
+    process_labels: LabelIndex,
+    host_labels: LabelIndex,
     groups: HashMap<HostId, BTreeMap<Namespace, Arc<[ProcessGroup]>>>,
     view: View,
 }
@@ -85,7 +92,11 @@ impl Fleet {
         self.view.apply(&changes.topology);
         self.view.apply_templates(&changes.templates);
         for row in changes.hosts.iter().filter(|row| row.removed_at.is_none()) {
+            if let Some(before) = self.hosts.view(row.id) {
+                self.host_labels.remove(before.labels, row.id.0);
+            }
             self.hosts.put(row);
+            self.host_labels.add(&row.labels, row.id.0);
         }
         for row in &changes.names {
             self.names.put(row);
@@ -119,6 +130,9 @@ impl Fleet {
         for row in &changes.hosts {
             if let Some(at) = row.removed_at {
                 self.groups.remove(&row.id);
+                if let Some(before) = self.hosts.view(row.id) {
+                    self.host_labels.remove(before.labels, row.id.0);
+                }
                 self.hosts.remove(row, at);
             }
         }
@@ -131,6 +145,10 @@ impl Fleet {
             // The same process with another spec, flag or managed.
             Some((host, name)) if (host, name) == (row.host, row.name) => {
                 let before = self.columns.definition(row.id);
+                if before != row.definition {
+                    self.unindex_labels(before, row.id);
+                    self.index_labels(row.definition, row.id);
+                }
                 self.definitions.release(before);
                 self.definitions.retain(row.definition);
                 if self.columns.incarnation(row.id) != row.incarnation {
@@ -156,6 +174,7 @@ impl Fleet {
                 self.hosts.link_process(row.host, row.id);
                 self.names.add_process(row.name, row.id);
                 self.definitions.retain(row.definition);
+                self.index_labels(row.definition, row.id);
                 if let Some(owner) = row.owner {
                     self.add_instance(owner, row.id);
                 }
@@ -170,7 +189,9 @@ impl Fleet {
         if let Some(owner) = self.columns.owner(id) {
             self.drop_instance(owner, id);
         }
-        self.definitions.release(self.columns.definition(id));
+        let definition = self.columns.definition(id);
+        self.unindex_labels(definition, id);
+        self.definitions.release(definition);
         self.names.remove_process(name, id);
         let first = self.hosts.first_process(host);
         let first = self.columns.remove(id, first);
@@ -274,17 +295,26 @@ impl Fleet {
         self.columns.find(host, name).and_then(|id| self.row(id))
     }
 
+    /// The same by its address and its name.
+    pub fn find_process(&self, host: &Host, name: &FullName) -> Option<Row<'_>> {
+        self.process(self.host_id(host)?, self.name_id(name)?)
+    }
+
     pub fn row(&self, id: ProcessId) -> Option<Row<'_>> {
         Row::new(self, id)
     }
 
     /// Every process of a host.
     pub fn processes_of(&self, host: HostId) -> impl Iterator<Item = Row<'_>> {
+        self.ids_on(host).map_while(|id| self.row(id))
+    }
+
+    fn ids_on(&self, host: HostId) -> impl Iterator<Item = ProcessId> {
         let mut next = self.hosts.first_process(host);
         std::iter::from_fn(move || {
             let id = next?;
             next = self.columns.next_in_host(id);
-            self.row(id)
+            Some(id)
         })
     }
 
@@ -334,61 +364,6 @@ impl Fleet {
         let here = self.groups.get(&host).into_iter().flatten();
         here.map(|(namespace, groups)| (namespace, &**groups))
     }
-
-    /// Free ids for a plan against this revision.
-    pub fn fresh_ids(&self) -> FreshIds {
-        FreshIds {
-            next_host: self.hosts.next_id(),
-            next_name: self.names.next_id(),
-            next_definition: self.definitions.next_id(),
-            free_definitions: self.definitions.free_ids(),
-            next_process: self.columns.next_id(),
-            free_processes: self.columns.free_ids(),
-        }
-    }
-}
-
-/// Assigns ids that are free at one revision, released ones first, so that columns stay dense.
-#[derive(Debug, Clone)]
-pub struct FreshIds {
-    next_host: u32,
-    next_name: u32,
-    next_definition: u32,
-    free_definitions: Vec<u32>,
-    next_process: u32,
-    free_processes: Vec<u32>,
-}
-
-impl FreshIds {
-    pub fn host(&mut self) -> HostId {
-        HostId(step(&mut self.next_host))
-    }
-
-    pub fn name(&mut self) -> NameId {
-        NameId(step(&mut self.next_name))
-    }
-
-    pub fn definition(&mut self) -> DefinitionId {
-        DefinitionId(
-            self.free_definitions
-                .pop()
-                .unwrap_or_else(|| step(&mut self.next_definition)),
-        )
-    }
-
-    pub fn process(&mut self) -> ProcessId {
-        ProcessId(
-            self.free_processes
-                .pop()
-                .unwrap_or_else(|| step(&mut self.next_process)),
-        )
-    }
-}
-
-fn step(next: &mut u32) -> u32 {
-    let id = *next;
-    *next += 1;
-    id
 }
 
 /// Whole seconds in 32 bits: enough until 2106, in half the memory.

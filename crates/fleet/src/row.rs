@@ -3,12 +3,14 @@
 use std::borrow::Cow;
 
 use model::change::{DefinitionId, HostId, NameId, ProcessId, ProcessRow, Revision};
+use model::selector::LabelSelector;
 use model::status::{HealthResult, LastExit};
 use model::topology::{BkProcessId, BusinessId, SetEnv};
 use model::{Flag, FullName, Labels, ProcessState, State, UnixMillis};
 
 use crate::columns::Block;
 use crate::condition::Health;
+use crate::labels::OWNER_LABEL;
 use crate::{Definition, Fleet, HostView, Link};
 
 #[derive(Debug, Clone, Copy)]
@@ -57,16 +59,24 @@ impl<'a> Row<'a> {
         let given = &*self.definition.labels;
         match self.owner() {
             None => Cow::Borrowed(given),
-            Some(owner) => Cow::Owned(given.with("bk_process_id", &owner.to_string())),
+            Some(owner) => Cow::Owned(given.with(OWNER_LABEL, &owner.to_string())),
         }
     }
 
-    /// The value of one of [`Self::labels`].
+    /// The value that selectors test: of one of [`Self::labels`], otherwise of its host's label.
     pub fn label(&self, key: &str) -> Option<Cow<'a, str>> {
         match (key, self.owner()) {
-            ("bk_process_id", Some(owner)) => Some(Cow::Owned(owner.to_string())),
-            _ => self.definition.labels.get(key).map(Cow::Borrowed),
+            (OWNER_LABEL, Some(owner)) => Some(Cow::Owned(owner.to_string())),
+            _ => {
+                let own = self.definition.labels.get(key);
+                own.or_else(|| self.host.labels.get(key)).map(Cow::Borrowed)
+            }
         }
+    }
+
+    /// Whether [`Self::label`] passes every test.
+    pub fn passes(&self, labels: &LabelSelector) -> bool {
+        labels.matches(|key| self.label(key))
     }
 
     /// The process of the view that it is an instance of.

@@ -44,12 +44,8 @@ fn host(id: u32) -> Host {
 /// A host under an id; its agent keeps its own id when the host comes back.
 fn host_row(id: HostId, number: u32) -> HostRow {
     HostRow {
-        id,
-        host: host(number),
         agent_id: Some(agent(number)),
-        enrolled_at: UnixMillis::NEVER,
-        supplier: 0,
-        removed_at: None,
+        ..HostRow::new(id, host(number))
     }
 }
 

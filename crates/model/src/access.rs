@@ -2,6 +2,7 @@
 
 pub mod grant;
 mod rights;
+mod scope;
 
 use std::net::IpAddr;
 use std::sync::{Arc, LazyLock};
@@ -10,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 pub use grant::{Grant, Role};
 pub use rights::{AccessArea, Permission, Rights};
+pub use scope::ProcessScope;
 
 use crate::{Host, Invalid, Namespace, UnixMillis};
 
@@ -200,9 +202,25 @@ impl Caller {
         }
     }
 
-    /// The namespaces that it may see; None means all.
+    /// The same for one process, of which `label` gives the value of each label. Also grants by labels count here.
+    pub fn may_process<V: AsRef<str>>(
+        &self,
+        action: Permission,
+        namespace: &Namespace,
+        label: impl Fn(&str) -> Option<V>,
+    ) -> bool {
+        self.app_rights.may_process(action, namespace, &label)
+            && self.user_rights.may_process(action, namespace, &label)
+    }
+
+    /// The namespaces that it may see as a whole; None means all.
     pub fn visible_namespaces(&self) -> Option<Vec<Namespace>> {
-        self.app_rights.visible_to_both(&self.user_rights)
+        self.visible_processes().namespaces()
+    }
+
+    /// The processes that it may see.
+    pub fn visible_processes(&self) -> ProcessScope {
+        self.app_rights.seen_by_both(&self.user_rights)
     }
 }
 

@@ -115,6 +115,23 @@ pub struct HostRow {
     pub supplier: i64,
     /// When the host was removed. The row stays, because history refers to its id; a host that comes back gets another one.
     pub removed_at: Option<UnixMillis>,
+    /// Its processes have them, too, where they have no label of the same key.
+    pub labels: Labels,
+}
+
+impl HostRow {
+    /// A host that a request names for the first time.
+    pub fn new(id: HostId, host: Host) -> Self {
+        Self {
+            id,
+            host,
+            agent_id: None,
+            enrolled_at: UnixMillis::NEVER,
+            supplier: 0,
+            removed_at: None,
+            labels: Labels::default(),
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

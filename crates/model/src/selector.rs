@@ -1,15 +1,8 @@
-//! Selectors of processes on any host: patterns of names, and tests of labels.
+//! Selectors of processes on any host: patterns of names, and tests of labels ([`LabelSelector`]).
 //!
-//! A name is written `NAMESPACE/NAME`, each a [`Pattern`] as in expressions: `app/*`, `[web,db]/api-?`. A label selector is a
-//! list of tests, separated by commas, all of which must hold:
-//!
-//! | written | holds where |
-//! |---|---|
-//! | `tier=front`, `tier==front` | the label has this value |
-//! | `tier!=front` | it has another value, or is missing |
-//! | `tier` | it is there, with any value |
-//! | `!tier` | it is missing |
-//! | `\` | the next character stands for itself: `note=a\,b` |
+//! A name is written `NAMESPACE/NAME`, each a [`Pattern`] as in expressions: `app/*`, `[web,db]/api-?`.
+
+mod labels;
 
 use std::fmt;
 use std::str::FromStr;
@@ -17,8 +10,7 @@ use std::str::FromStr;
 use crate::expression::Pattern;
 use crate::{FullName, Host, Invalid};
 
-/// How many tests one selector may have.
-pub const MAX_LABEL_TESTS: usize = 64;
+pub use labels::{LabelSelector, LabelTest, LabelWanted, MAX_LABEL_TESTS, MAX_LABEL_VALUES};
 
 /// Matches full names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -111,139 +103,6 @@ impl fmt::Display for NamePattern {
     }
 }
 
-/// Tests of labels, all of which must hold.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct LabelSelector(Vec<LabelTest>);
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct LabelTest {
-    key: String,
-    wanted: LabelWanted,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum LabelWanted {
-    Is(String),
-    IsNot(String),
-    Present,
-    Absent,
-}
-
-impl LabelSelector {
-    pub fn parse(text: &str) -> Result<Self, Invalid> {
-        let tests: Vec<LabelTest> = split(text)?
-            .into_iter()
-            .map(|test| test.parse(text))
-            .collect::<Result<_, _>>()?;
-        ensure!(
-            tests.len() <= MAX_LABEL_TESTS,
-            "label",
-            "must be at most {MAX_LABEL_TESTS} tests"
-        );
-        Ok(Self(tests))
-    }
-
-    /// The tests of both.
-    pub fn and(mut self, other: Self) -> Self {
-        self.0.extend(other.0);
-        self
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Whether labels of which `value` gives the value of each key pass every test.
-    pub fn matches<V: AsRef<str>>(&self, value: impl Fn(&str) -> Option<V>) -> bool {
-        self.0.iter().all(|test| {
-            let value = value(&test.key);
-            let value = value.as_ref().map(AsRef::as_ref);
-            match &test.wanted {
-                LabelWanted::Is(wanted) => value == Some(wanted),
-                LabelWanted::IsNot(unwanted) => value != Some(unwanted),
-                LabelWanted::Present => value.is_some(),
-                LabelWanted::Absent => value.is_none(),
-            }
-        })
-    }
-}
-
-impl FromStr for LabelSelector {
-    type Err = Invalid;
-
-    fn from_str(text: &str) -> Result<Self, Invalid> {
-        Self::parse(text)
-    }
-}
-
-/// One test as written: each character, and whether it was escaped.
-#[derive(Debug, Default)]
-struct WrittenTest(Vec<(char, bool)>);
-
-fn split(text: &str) -> Result<Vec<WrittenTest>, Invalid> {
-    let mut tests = vec![WrittenTest::default()];
-    let mut characters = text.chars();
-    while let Some(character) = characters.next() {
-        let read = match character {
-            ',' => {
-                tests.push(WrittenTest::default());
-                continue;
-            }
-            '\\' => {
-                let next = characters.next();
-                (next.ok_or_else(|| wrong(text, "ends with a \\"))?, true)
-            }
-            other => (other, false),
-        };
-        if let Some(test) = tests.last_mut() {
-            test.0.push(read);
-        }
-    }
-    Ok(tests)
-}
-
-fn wrong(text: &str, why: &str) -> Invalid {
-    Invalid::new(
-        "label",
-        format!("must be tests such as tier=front,zone!=b,canary,!old: {text:?} {why}"),
-    )
-}
-
-impl WrittenTest {
-    fn parse(self, whole: &str) -> Result<LabelTest, Invalid> {
-        let plain = |wanted: char| move |(c, escaped): &(char, bool)| *c == wanted && !escaped;
-        let text = |part: &[(char, bool)]| -> String {
-            let part: String = part.iter().map(|(c, _)| *c).collect();
-            part.trim().to_owned()
-        };
-        let (key, wanted) = match self.0.iter().position(plain('=')) {
-            Some(at) => {
-                let is_not = at > 0 && plain('!')(&self.0[at - 1]);
-                let key = &self.0[..at - usize::from(is_not)];
-                let mut value = &self.0[at + 1..];
-                if !is_not && value.first().is_some_and(plain('=')) {
-                    value = &value[1..];
-                }
-                let wanted = match is_not {
-                    true => LabelWanted::IsNot(text(value)),
-                    false => LabelWanted::Is(text(value)),
-                };
-                (text(key), wanted)
-            }
-            None => match self.0.iter().position(|(c, _)| *c != ' ') {
-                Some(at) if plain('!')(&self.0[at]) => {
-                    (text(&self.0[at + 1..]), LabelWanted::Absent)
-                }
-                _ => (text(&self.0), LabelWanted::Present),
-            },
-        };
-        match key.is_empty() {
-            true => Err(wrong(whole, "has a test without a label")),
-            false => Ok(LabelTest { key, wanted }),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -287,55 +146,6 @@ mod tests {
         for wrong in ["web", "web/", "/x", "a/b/c", "", "a/[b"] {
             let error = NamePattern::parse(wrong).unwrap_err();
             assert_eq!(error.field, "process", "{wrong}");
-        }
-    }
-
-    #[test]
-    fn every_test_of_labels_must_hold() {
-        let labels = [("tier", "front"), ("note", "a,b=c"), ("empty", "")];
-        let matches = |selector: &str| {
-            let value = |key: &str| labels.iter().find(|(k, _)| *k == key).map(|(_, v)| *v);
-            LabelSelector::parse(selector).unwrap().matches(value)
-        };
-        for (selector, wanted) in [
-            ("tier=front", true),
-            ("tier==front", true),
-            ("tier=back", false),
-            ("tier!=front", false),
-            ("tier!=back", true),
-            ("zone!=a", true),
-            ("tier", true),
-            ("zone", false),
-            ("!zone", true),
-            (" ! tier", false),
-            ("tier = front , !zone", true),
-            ("tier=front,zone", false),
-            (r"note=a\,b\=c", true),
-            (r"note=a\,b=c", true),
-            ("empty=", true),
-            ("tier=", false),
-        ] {
-            assert_eq!(matches(selector), wanted, "{selector}");
-        }
-        let both = LabelSelector::parse("tier").unwrap();
-        let both = both.and(LabelSelector::parse("zone").unwrap());
-        assert!(!both.matches(|key| (key == "tier").then_some("x")));
-    }
-
-    #[test]
-    fn a_wrong_selector_says_what_is_wrong() {
-        for (selector, why) in [
-            ("", "a test without a label"),
-            ("=x", "a test without a label"),
-            ("a,,b", "a test without a label"),
-            ("!", "a test without a label"),
-            ("!=x", "a test without a label"),
-            ("a\\", "ends with a \\"),
-            (&vec!["a"; 65].join(","), "at most 64 tests"),
-        ] {
-            let error = LabelSelector::parse(selector).unwrap_err();
-            assert_eq!(error.field, "label");
-            assert!(error.rule.contains(why), "{selector}: {error}");
         }
     }
 }

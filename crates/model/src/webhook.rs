@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::event::{Event, EventKind};
+use crate::selector::LabelSelector;
 use crate::{Invalid, Namespace, UnixMillis};
 
 /// The longest URL of a webhook, in bytes.
@@ -17,6 +18,9 @@ pub struct Webhook {
     pub namespaces: Option<Vec<Namespace>>,
     /// Only events of these kinds; None means all.
     pub kinds: Option<Vec<EventKind>>,
+    /// Only events of processes whose labels pass; None means all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub labels: Option<LabelSelector>,
     /// Signs requests. Stored in plain text, unlike other secrets, because a hash cannot sign.
     pub secret: String,
     pub created_at: UnixMillis,
@@ -30,11 +34,13 @@ impl std::fmt::Debug for Webhook {
             .field("url", &self.url)
             .field("namespaces", &self.namespaces)
             .field("kinds", &self.kinds)
+            .field("labels", &self.labels)
             .finish_non_exhaustive()
     }
 }
 
 impl Webhook {
+    /// Whether namespace and kind match. The labels are those of the process, which an event does not have.
     pub fn wants(&self, event: &Event) -> bool {
         let namespace = &event.process.namespace;
         self.namespaces
@@ -246,6 +252,7 @@ mod tests {
             url: WebhookUrl::parse("http://h").unwrap(),
             namespaces: None,
             kinds: None,
+            labels: None,
             secret: "hush".into(),
             created_at: UnixMillis(1),
         };

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::{Client, Path};
 use crate::failure::{Failure, Kind};
+use crate::processes::query;
 
 /// The longest line of the stream.
 const MAX_LINE: u64 = 4 * 1024 * 1024;
@@ -38,9 +39,10 @@ impl Client {
         &self,
         namespace: Option<&str>,
         host: Option<&str>,
+        labels: &[String],
         kinds: &[impl std::fmt::Display],
     ) -> Result<ChangeStream, Failure> {
-        self.watch_since(None, namespace, host, kinds)
+        self.watch_since(None, namespace, host, labels, kinds)
     }
 
     /// What happened after the event with this id, and then what happens.
@@ -49,9 +51,10 @@ impl Client {
         since: Option<&str>,
         namespace: Option<&str>,
         host: Option<&str>,
+        labels: &[String],
         kinds: &[impl std::fmt::Display],
     ) -> Result<ChangeStream, Failure> {
-        let path = Path::new("watch")
+        let path = query(Path::new("watch"), &[], labels)
             .maybe("namespace", namespace)
             .maybe("host", host)
             .list("kinds", kinds)

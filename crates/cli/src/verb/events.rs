@@ -15,6 +15,7 @@ use crate::colors::Style;
 use crate::failure::{Exit, Failure};
 use crate::format::{clean, count, parse_duration};
 use crate::out::Out;
+use crate::processes::{parse_selector, query};
 use crate::table::{Cell, TextTable};
 
 pub const EXAMPLES: &str = "\
@@ -22,6 +23,7 @@ Examples:
   muster events                                           the last 50
   muster events --since 1h --namespace web
   muster events --host 10.0.0.7 --kind process_exit,process_cancel_restart
+  muster events -l tier=front,env!=test
   muster events -f --name nginx                           the last ones, and then as they come
   muster events --since 7d --limit 1000 -o json | jq -r '.events[].process' | sort | uniq -c
 
@@ -45,6 +47,9 @@ pub struct Args {
     /// Only these kinds, separated by commas
     #[arg(short, long, value_name = "KIND", value_delimiter = ',', value_parser = PossibleValuesParser::new(EventKind::ALL.map(EventKind::as_str)))]
     kind: Vec<String>,
+    /// Only of processes with these labels now: tier=front,zone!=b,env in (a,b),!old
+    #[arg(short = 'l', long, visible_alias = "selector", value_name = "LABELS", value_parser = parse_selector)]
+    label: Vec<String>,
     /// Not older than this (90s, 15m, 1h, 7d)
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     since: Option<Duration>,
@@ -63,11 +68,11 @@ pub struct Args {
 }
 
 impl Args {
-    fn path(&self, since: Option<String>, limit: u16) -> Path {
+    fn path(&self, since: Option<String>, limit: u16, before: Option<u64>) -> Path {
         let ago = |ago: Option<Duration>| ago.map(|ago| format!("{}s", ago.as_secs()));
-        Path::new("events")
+        query(Path::new("events"), &[], &self.label)
             .query("limit", limit)
-            .maybe("before", self.before)
+            .maybe("before", before)
             .list("namespace", &self.namespace)
             .maybe("name", self.name.as_ref())
             .list("host", &self.host)
@@ -76,7 +81,27 @@ impl Args {
             .maybe("until", ago(self.until))
     }
 
-    /// Whether an event of the stream matches; the server filters the stream by namespace and host only.
+    /// As many events as asked for. The server tests labels event by event and may answer with a part of a page.
+    fn read(&self, client: &Client, since: Option<String>, limit: u16) -> Result<Value, Failure> {
+        let mut page: Value = client.get(&self.path(since.clone(), limit, self.before))?;
+        loop {
+            let n_read = page["events"].as_array().map_or(0, Vec::len);
+            let next = page["next"]
+                .as_u64()
+                .filter(|_| n_read < usize::from(limit));
+            let Some(next) = next else { return Ok(page) };
+            let rest = limit - n_read as u16;
+            let mut more: Value = client.get(&self.path(since.clone(), rest, Some(next)))?;
+            page["next"] = more["next"].take();
+            if let (Some(events), Value::Array(more)) =
+                (page["events"].as_array_mut(), more["events"].take())
+            {
+                events.extend(more);
+            }
+        }
+    }
+
+    /// Whether an event of the stream matches; the server filters the stream by namespace, host and labels only.
     fn matches(&self, event: &EventRow) -> bool {
         let name = event.process.split_once('/').map(|(_, name)| name);
         (self.kind.is_empty() || self.kind.iter().any(|kind| *kind == event.kind))
@@ -97,7 +122,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
         };
         return follower.run();
     }
-    let response = client.get(&args.path(None, args.limit))?;
+    let response = args.read(&client, None, args.limit)?;
     out.response(response, |list: EventList| {
         let mut table = TextTable::new("AT|HOST|PROCESS|KIND|~REASON");
         for row in list.events.read().map_err(not_as_expected)? {
@@ -155,16 +180,19 @@ impl Follower<'_> {
         let joined = |list: Vec<String>| (!list.is_empty()).then(|| list.join(","));
         let namespaces = joined(self.args.namespace.clone());
         let hosts = joined(self.args.host.iter().map(Host::to_string).collect());
-        self.client
-            .watch(namespaces.as_deref(), hosts.as_deref(), &["event"])
+        self.client.watch(
+            namespaces.as_deref(),
+            hosts.as_deref(),
+            &self.args.label,
+            &["event"],
+        )
     }
 
     fn catch_up(&mut self) -> Result<(), Failure> {
-        let path = match self.last {
-            Some(last) => self.args.path(Some(last.to_string()), MAX_LIMIT),
-            None => self.args.path(None, self.args.limit),
+        let mut response = match self.last {
+            Some(last) => (self.args).read(self.client, Some(last.to_string()), MAX_LIMIT)?,
+            None => self.args.read(self.client, None, self.args.limit)?,
         };
-        let mut response: Value = self.client.get(&path)?;
         let events: Vec<Value> = read(response["events"].take())?;
         events
             .into_iter()

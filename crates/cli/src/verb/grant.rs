@@ -7,6 +7,7 @@ use super::Context;
 use super::resource::Resource;
 use crate::business::BusinessRef;
 use crate::failure::Failure;
+use crate::processes::parse_selector;
 
 /// Which role, and where.
 #[derive(Debug, clap::Args)]
@@ -42,11 +43,14 @@ pub struct GrantScope {
         value_delimiter = ','
     )]
     pub business: Vec<BusinessRef>,
+    /// Only processes with these labels: tier=front,env in (a,b) [default: all]
+    #[arg(short = 'l', long, visible_alias = "selector", value_name = "LABELS", value_parser = parse_selector)]
+    pub label: Option<String>,
 }
 
 impl GrantScope {
     pub fn is_everything(&self) -> bool {
-        self.namespace.is_empty() && self.business.is_empty()
+        self.namespace.is_empty() && self.business.is_empty() && self.label.is_none()
     }
 
     pub fn body(&self, context: &Context, role: Option<&str>) -> Result<GrantBody, Failure> {
@@ -58,6 +62,7 @@ impl GrantScope {
             role: role.map(str::to_owned),
             namespaces: Some(self.namespace.clone()),
             businesses: Some(businesses.collect::<Result<_, _>>()?),
+            label: self.label.clone(),
         })
     }
 }
@@ -104,12 +109,15 @@ pub fn in_words(grants: &[GrantRow]) -> String {
 }
 
 fn words_of(grant: &GrantRow) -> String {
-    if grant.everything {
-        return format!("{} of everything", grant.role);
-    }
     let businesses = grant.businesses.iter().map(|id| format!("business {id}"));
-    let places: Vec<String> = grant.namespaces.iter().cloned().chain(businesses).collect();
-    format!("{} of {}", grant.role, places.join(", "))
+    let mut places: Vec<String> = grant.namespaces.iter().cloned().chain(businesses).collect();
+    if grant.everything || places.is_empty() && grant.label.is_some() {
+        places = vec!["everything".to_owned()];
+    }
+    let labels = grant.label.as_ref();
+    let labels = labels.map(|labels| format!(" with the labels {labels}"));
+    let labels = labels.unwrap_or_default();
+    format!("{} of {}{labels}", grant.role, places.join(", "))
 }
 
 #[cfg(test)]

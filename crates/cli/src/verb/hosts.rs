@@ -1,5 +1,6 @@
 //! `muster hosts`: the machines and their agents.
 
+mod label;
 mod remove;
 
 use std::borrow::Cow;
@@ -14,8 +15,9 @@ use super::{Context, row_limit};
 use crate::client::Path;
 use crate::colors::Style;
 use crate::failure::{Exit, Failure};
-use crate::format::{age, bytes, clean, count, moment, now};
+use crate::format::{age, bytes, clean, count, moment, now, pairs};
 use crate::out::Out;
+use crate::processes::{parse_selector, query};
 use crate::table::{Cell, FieldList, TextTable};
 
 pub const EXAMPLES: &str = "\
@@ -25,6 +27,7 @@ Examples:
   muster hosts --search 10.0.3 --sort -processes
   muster hosts --agent-version 0.1.0              agents to upgrade
   muster hosts --relay 10.8.0.5                   agents that connect through this relay
+  muster hosts -l zone=a,!old                     by their labels; muster hosts label sets them
   muster hosts 10.0.0.1
   muster hosts 10.0.0.1 --check                   is it fit for its agent? Ends with 1 if not
   muster hosts remove --gone-for 30d --dry-run    hosts that are gone for good
@@ -37,6 +40,9 @@ enum Action {
     /// Forget hosts, their registrations and certificates; their processes keep running
     #[command(after_help = remove::EXAMPLES)]
     Remove(remove::Args),
+    /// Set and remove labels of hosts
+    #[command(after_help = label::EXAMPLES)]
+    Label(label::Args),
 }
 
 #[derive(Debug, clap::Args)]
@@ -85,6 +91,16 @@ pub struct Args {
         conflicts_with = "host"
     )]
     relay: Vec<String>,
+    /// Only those with these labels: zone=a,rack!=7,env in (a,b),!old
+    #[arg(
+        short = 'l',
+        long,
+        visible_alias = "selector",
+        value_name = "LABELS",
+        value_parser = parse_selector,
+        conflicts_with = "host"
+    )]
+    label: Vec<String>,
     /// Some of host, hostname, version, since, processes, separated by commas; - before one turns it round
     #[arg(
         long,
@@ -100,8 +116,10 @@ pub struct Args {
 }
 
 pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
-    if let Some(Action::Remove(args)) = &args.action {
-        return remove::run(context, args);
+    match &args.action {
+        Some(Action::Remove(args)) => return remove::run(context, args),
+        Some(Action::Label(args)) => return label::run(context, args),
+        None => {}
     }
     let client = context.client()?;
     let out = &context.out;
@@ -124,6 +142,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
         .list("cloud", &args.cloud)
         .list("relay", &args.relay)
         .maybe("order", args.order.as_ref());
+    let path = query(path, &[], &args.label);
     if out.is_document() {
         let page = client.pages::<Value>(&path, "hosts", limit)?;
         out.document(&json!({"count": page.count, "hosts": page.rows}))?;
@@ -160,9 +179,18 @@ fn check(context: &Context, host: Host) -> Result<Exit, Failure> {
 fn table(rows: &[HostRow]) -> TextTable {
     let now = now();
     let has_relay = rows.iter().any(|row| row.relay.is_some());
-    let mut table = TextTable::new(match has_relay {
-        true => "HOST|AGENT|>SINCE|>PROCESSES|VERSION|HOSTNAME|>CORES|>MEMORY|RELAY|~AGENT ID",
-        false => "HOST|AGENT|>SINCE|>PROCESSES|VERSION|HOSTNAME|>CORES|>MEMORY|~AGENT ID",
+    let has_labels = rows.iter().any(|row| !row.labels.is_empty());
+    let mut table = TextTable::new(match (has_relay, has_labels) {
+        (true, true) => {
+            "HOST|AGENT|>SINCE|>PROCESSES|VERSION|HOSTNAME|>CORES|>MEMORY|RELAY|~LABELS|~AGENT ID"
+        }
+        (true, false) => {
+            "HOST|AGENT|>SINCE|>PROCESSES|VERSION|HOSTNAME|>CORES|>MEMORY|RELAY|~AGENT ID"
+        }
+        (false, true) => {
+            "HOST|AGENT|>SINCE|>PROCESSES|VERSION|HOSTNAME|>CORES|>MEMORY|~LABELS|~AGENT ID"
+        }
+        (false, false) => "HOST|AGENT|>SINCE|>PROCESSES|VERSION|HOSTNAME|>CORES|>MEMORY|~AGENT ID",
     });
     for row in rows {
         let (style, word) = connection(row.connected);
@@ -178,6 +206,9 @@ fn table(rows: &[HostRow]) -> TextTable {
         ];
         if has_relay {
             cells.push(row.relay.as_deref().unwrap_or_default().into());
+        }
+        if has_labels {
+            cells.push(pairs(&row.labels, ",").into());
         }
         cells.push(row.agent_id.as_deref().unwrap_or_default().into());
         table.row(cells);
@@ -225,6 +256,7 @@ fn one(out: &Out, row: &HostRow) -> Result<(), Failure> {
         let without = KernelFeature::parse(feature).map_or("", KernelFeature::without);
         fields.put("does without", &clean(&format!("{feature}: {without}")));
     }
+    fields.put("labels", &clean(&pairs(&row.labels, ",")));
     fields.put("cores", &row.cores.map(count).unwrap_or_default());
     fields.put("memory", &memory(row));
     let states = row.states.iter();

@@ -14,6 +14,7 @@ use super::Context;
 use crate::client::{Client, Path, process_path, processes_named};
 use crate::failure::{Exit, Failure, Kind};
 use crate::format::{counted, parse_duration};
+use crate::processes::{full_name, parse_selector, query};
 use crate::target::unknown;
 
 pub const EXAMPLES: &str = "\
@@ -23,9 +24,11 @@ Examples:
   muster logs web/nginx --since 10m --grep 'error|warn'
   muster logs web/nginx -f                       on all its hosts, until Ctrl-C
   muster logs web/nginx --tail 1000 -H 10.0.0.1,10.0.0.2
+  muster logs web/nginx -l zone=a                on its hosts with this label
+  muster logs -l tier=front,env!=test --since 5m of every process with these labels
   muster logs web/nginx -o json | jq -r .line
 
-On several hosts each line begins with its host: host after host, or with -f as they come.
+On several hosts each line begins with its host, of several processes also with their names: host after host, or with -f as they come.
 
 The agent keeps the end of the output of the last runs (3 runs and 1 MiB each by default), also of
 starts that failed, and of what a daemon's start command wrote. A process with log_path writes into
@@ -40,16 +43,19 @@ On a terminal, control characters are shown as ^[ and the like, because a log co
 otherwise; --raw writes them as they are, and so does a pipe or a file.
 The hosts' agents must be connected.";
 
-/// How many hosts are read at once: the server limits the open streams of a caller.
-const MAX_HOSTS: usize = 50;
+/// How many processes are read at once: the server limits the open streams of a caller.
+const MAX_SOURCES: usize = 50;
 /// How many pieces of a host wait to be shown.
 const MAX_WAITING: usize = 16;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The process
-    #[arg(value_name = "NAMESPACE/NAME")]
-    name: FullName,
+    /// The process; may be left out with --label
+    #[arg(value_name = "NAMESPACE/NAME", required_unless_present = "label")]
+    name: Option<FullName>,
+    /// Only where it has these labels; without a name, of every process that has them: tier=front,zone!=b
+    #[arg(short = 'l', long, visible_alias = "selector", value_name = "LABELS", value_parser = parse_selector)]
+    label: Vec<String>,
     /// On this host: IP or CLOUD:IP; several, separated by commas. Without it, on every host that has the process
     #[arg(short = 'H', long, value_name = "HOST", value_delimiter = ',')]
     host: Vec<Host>,
@@ -74,10 +80,10 @@ pub struct Args {
 }
 
 impl Args {
-    fn path(&self, host: Host) -> Path {
-        process_path(&self.name)
+    fn path(&self, source: &Source) -> Path {
+        process_path(&source.name)
             .join("logs")
-            .query("host", host)
+            .query("host", source.host)
             .query("tail", self.tail)
             .maybe("follow", self.follow.then_some(true))
             .maybe("previous", self.previous.then_some(true))
@@ -91,9 +97,9 @@ impl Args {
 
 pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     let client = context.client()?;
-    let hosts = hosts(&client, args)?;
-    match hosts.as_slice() {
-        [host] => of_one(context, &client, args, *host),
+    let sources = sources(&client, args)?;
+    match sources.as_slice() {
+        [source] => of_one(context, &client, args, source),
         several => of_several(context, client, args, several),
     }
 }
@@ -110,41 +116,91 @@ impl Args {
     }
 }
 
-/// The hosts that were named, each once; else all that have the process.
-fn hosts(client: &Client, args: &Args) -> Result<Vec<Host>, Failure> {
-    let mut hosts = args.host.clone();
-    let mut n_hosts = hosts.len() as u64;
-    if hosts.is_empty() {
-        let page = client.pages::<ProcessView>(
-            &processes_named(&args.name),
-            "processes",
-            Some(MAX_HOSTS + 1),
-        )?;
-        n_hosts = page.count;
-        for row in &page.rows {
-            hosts.push(row.host.to_string().parse()?);
-        }
-    }
-    hosts.sort();
-    hosts.dedup();
-    if hosts.is_empty() {
-        return Err(unknown(&args.name));
-    }
-    if hosts.len() > MAX_HOSTS {
-        let (all, name) = (counted(n_hosts, "host"), &args.name);
-        return Err(Failure::usage(format!(
-            "--host: {all} at once are too many: at most {MAX_HOSTS}"
-        ))
-        .advise(format!(
-            "choose some of the hosts of {name}: --host IP[,IP…]"
-        )));
-    }
-    Ok(hosts)
+/// Output that is read.
+struct Source {
+    name: FullName,
+    host: Host,
+    /// Whether several processes are shown.
+    is_named: bool,
 }
 
-fn of_one(context: &Context, client: &Client, args: &Args, host: Host) -> Result<Exit, Failure> {
-    let mut stream = client.logs(&args.path(host))?;
-    let mut lines = Lines::new(&context.out, args.raw, host, None);
+impl Source {
+    /// What a line of it begins with.
+    fn title(&self) -> String {
+        match self.is_named {
+            true => format!("{}@{}", self.name, self.host),
+            false => self.host.to_string(),
+        }
+    }
+}
+
+/// The process on the hosts that were named, each once; else on all that have it. With labels, every process that has them.
+fn sources(client: &Client, args: &Args) -> Result<Vec<Source>, Failure> {
+    let mut found: Vec<(FullName, Host)> = Vec::new();
+    let n_found = match (&args.name, args.label.is_empty()) {
+        (Some(name), true) if !args.host.is_empty() => {
+            found.extend(args.host.iter().map(|host| (name.clone(), *host)));
+            found.len() as u64
+        }
+        _ => {
+            let path = match &args.name {
+                Some(name) => processes_named(name),
+                None => Path::new("processes"),
+            };
+            let path = query(path, &[], &args.label).list("host", &args.host);
+            let page = client.pages::<ProcessView>(&path, "processes", Some(MAX_SOURCES + 1))?;
+            for row in &page.rows {
+                found.push((full_name(row)?, row.host.to_string().parse()?));
+            }
+            page.count
+        }
+    };
+    found.sort();
+    found.dedup();
+    let Some((first, _)) = found.first().cloned() else {
+        return Err(match (&args.name, args.label.is_empty()) {
+            (Some(name), true) => unknown(name),
+            _ => Failure::new(
+                Kind::NotFound,
+                format!("no process has the labels {}", args.label.join(",")),
+            )
+            .advise("muster ps --wide lists processes and labels"),
+        });
+    };
+    if found.len() > MAX_SOURCES {
+        let (field, all, choice) = match &args.name {
+            Some(name) => {
+                let choice = format!("choose some of the hosts of {name}: --host IP[,IP…]");
+                ("--host", counted(n_found, "host"), choice)
+            }
+            None => {
+                let choice = "name one of them, or give more labels or --host".to_owned();
+                ("--label", counted(n_found, "process"), choice)
+            }
+        };
+        return Err(Failure::usage(format!(
+            "{field}: {all} at once are too many: at most {MAX_SOURCES}"
+        ))
+        .advise(choice));
+    }
+    let is_named = found.iter().any(|(name, _)| *name != first);
+    let sources = found.into_iter().map(|(name, host)| Source {
+        name,
+        host,
+        is_named,
+    });
+    let sources: Vec<Source> = sources.collect();
+    Ok(sources)
+}
+
+fn of_one(
+    context: &Context,
+    client: &Client,
+    args: &Args,
+    source: &Source,
+) -> Result<Exit, Failure> {
+    let mut stream = client.logs(&args.path(source))?;
+    let mut lines = Lines::new(&context.out, args.raw, source, None);
     let mut is_empty = true;
     loop {
         match stream.read() {
@@ -161,7 +217,7 @@ fn of_one(context: &Context, client: &Client, args: &Args, host: Host) -> Result
             }
             Err(failure) => {
                 lines.end()?;
-                let again = format!("muster logs {} shows it again", args.name);
+                let again = format!("muster logs {} shows it again", source.name);
                 return Err(failure.advise(again));
             }
         }
@@ -179,12 +235,12 @@ fn of_several(
     context: &Context,
     client: Client,
     args: &Args,
-    hosts: &[Host],
+    sources: &[Source],
 ) -> Result<Exit, Failure> {
-    let width = hosts.iter().map(|host| host.to_string().len()).max();
-    let mut lines: Vec<Lines<'_>> = hosts
+    let width = sources.iter().map(|source| source.title().len()).max();
+    let mut lines: Vec<Lines<'_>> = sources
         .iter()
-        .map(|host| Lines::new(&context.out, args.raw, *host, width))
+        .map(|source| Lines::new(&context.out, args.raw, source, width))
         .collect();
     let mut failures = Vec::new();
     let mut show = |index: usize, piece: HostPiece| -> Result<bool, Failure> {
@@ -198,7 +254,7 @@ fn of_several(
                 lines[index].end()?;
                 context
                     .out
-                    .warn(format!("{}: {}", hosts[index], failure.what()));
+                    .warn(format!("{}: {}", sources[index].title(), failure.what()));
                 failures.push(failure);
             }
         }
@@ -207,8 +263,8 @@ fn of_several(
     let client = Arc::new(client);
     if args.follow {
         let (sender, pieces) = sync_channel(MAX_WAITING);
-        for (index, host) in hosts.iter().enumerate() {
-            read_beside(&client, args.path(*host), index, sender.clone())?;
+        for (index, source) in sources.iter().enumerate() {
+            read_beside(&client, args.path(source), index, sender.clone())?;
         }
         drop(sender);
         for (index, piece) in pieces {
@@ -217,9 +273,9 @@ fn of_several(
     } else {
         // All are asked at once, and shown in order.
         let mut all: Vec<Receiver<(usize, HostPiece)>> = Vec::new();
-        for (index, host) in hosts.iter().enumerate() {
+        for (index, source) in sources.iter().enumerate() {
             let (sender, pieces) = sync_channel(MAX_WAITING);
-            read_beside(&client, args.path(*host), index, sender)?;
+            read_beside(&client, args.path(source), index, sender)?;
             all.push(pieces);
         }
         for pieces in all {
@@ -231,7 +287,7 @@ fn of_several(
     let n_failed = failures.len();
     match failures.into_iter().next() {
         None => Ok(Exit::Ok),
-        Some(first) if n_failed == hosts.len() => Err(Failure::new(
+        Some(first) if n_failed == sources.len() => Err(Failure::new(
             first.kind,
             format!("no host could show it, for example: {}", first.what()),
         )),

@@ -52,7 +52,7 @@ pub struct Args {
     /// Only these, with or without wildcards: web/nginx 'app/*' '[web,db]/api-?'
     #[arg(value_name = "NAMESPACE/NAME")]
     names: Vec<NamePattern>,
-    /// Only with these labels: tier=front,zone!=b,canary,!old
+    /// Only with these labels, or on hosts with them: tier=front,zone!=b,env in (a,b),!old
     #[arg(short = 'l', long, visible_alias = "label", value_name = "LABELS", value_parser = parse_selector)]
     selector: Vec<String>,
     /// Only of this namespace
@@ -132,7 +132,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     let wide = args.wide || out.is_wide();
     if args.watch {
         let namespace = args.namespace.as_deref();
-        return watch(out, &client, namespace, args.host, || {
+        return watch(out, &client, namespace, args.host, &args.selector, || {
             let page: Page<ProcessView> = read()?;
             let states = page.rows.iter().map(|row| &*row.state);
             Ok((summary(page.count, states), table(&page.rows, wide)))
@@ -199,17 +199,21 @@ fn watch(
     client: &Client,
     namespace: Option<&str>,
     host: Option<model::Host>,
+    labels: &[String],
     read: impl Fn() -> Result<(String, TextTable), Failure>,
 ) -> Result<Exit, Failure> {
     let host = host.map(|host| host.to_string());
     let namespace = namespace.map(str::to_owned);
+    let labels = labels.to_vec();
     let (changed, changes) = sync_channel::<()>(1);
     let watching = Client::new(client.account().clone())?;
     // Not joined: it waits for the next change as long as the program runs.
     std::thread::spawn(move || {
         let kinds = ["status".to_owned(), "agent".to_owned()];
         loop {
-            if let Ok(stream) = watching.watch(namespace.as_deref(), host.as_deref(), &kinds) {
+            if let Ok(stream) =
+                watching.watch(namespace.as_deref(), host.as_deref(), &labels, &kinds)
+            {
                 for _change in stream.map_while(Result::ok) {
                     let _one_is_enough = changed.try_send(());
                 }

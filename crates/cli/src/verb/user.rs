@@ -18,6 +18,7 @@ Examples:
   muster user create bob --role operator --business 2 --namespace gse
   pass show muster/alice | muster user create alice --password-stdin
   muster user grant alice --role operator --namespace web,db
+  muster user grant carol --role operator --label tier=front
   muster user revoke alice --role operator --namespace db
   muster user revoke alice                                keeps the user, who may do nothing
   muster user list

@@ -15,12 +15,14 @@ use crate::colors::Style;
 use crate::failure::{Exit, Failure};
 use crate::format::{clean, clock, count, counted, now};
 use crate::out::Out;
+use crate::processes::parse_selector;
 use crate::state::{state_style, with_details};
 
 pub const EXAMPLES: &str = "\
 Examples:
   muster watch
   muster watch --namespace web --kind status,event
+  muster watch -l tier=front,env!=test
   muster watch -o json | jq -c 'select(.event == \"event\")'
 
 Runs until Ctrl-C. When the connection was lost it connects again and shows what happened meanwhile, as far as the server
@@ -45,6 +47,9 @@ pub struct Args {
     /// Only on this host: IP or CLOUD:IP
     #[arg(short = 'H', long, value_name = "HOST")]
     host: Option<Host>,
+    /// Only statuses, events, registrations and tasks of processes with these labels: tier=front,zone!=b
+    #[arg(short = 'l', long, visible_alias = "selector", value_name = "LABELS", value_parser = parse_selector)]
+    label: Vec<String>,
     /// Only these kinds, separated by commas
     #[arg(short, long = "kind", value_name = "KIND", value_delimiter = ',', value_parser = KINDS)]
     kinds: Vec<String>,
@@ -59,6 +64,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
             since,
             args.namespace.as_deref(),
             host.as_deref(),
+            &args.label,
             &args.kinds,
         )
     };

@@ -12,6 +12,7 @@ use crate::colors::Style;
 use crate::confirm::ConfirmArgs;
 use crate::failure::{Exit, Failure, Kind};
 use crate::format::{age, count, millis, now};
+use crate::processes::parse_selector;
 use crate::table::{Cell, TextTable};
 
 pub const EXAMPLES: &str = "\
@@ -19,6 +20,7 @@ Examples:
   muster webhook list
   muster webhook create http://10.0.0.9:8080/muster
   muster webhook create http://pager/hook -n web,db -k process_cancel_restart
+  muster webhook create http://pager/hook -l tier=front,env!=test
   pass show muster/hook | muster webhook create http://10.0.0.9/x --secret-stdin
   muster webhook test ID
   muster webhook delete ID
@@ -63,6 +65,9 @@ pub struct CreateArgs {
     /// Only events of these kinds, separated by commas [default: all]
     #[arg(short, long, value_name = "KIND", value_delimiter = ',', value_parser = PossibleValuesParser::new(EventKind::ALL.map(EventKind::as_str)))]
     kind: Vec<String>,
+    /// Only events of processes with these labels: tier=front,zone!=b,env in (a,b),!old [default: all]
+    #[arg(short = 'l', long, visible_alias = "selector", value_name = "LABELS", value_parser = parse_selector)]
+    label: Option<String>,
     /// Read the secret from standard input instead of generating one
     #[arg(long)]
     secret_stdin: bool,
@@ -81,7 +86,7 @@ pub fn run(context: &Context, action: &Action) -> Result<Exit, Failure> {
 
 fn table(list: WebhookList) -> TextTable {
     let now = now();
-    let mut table = TextTable::new("ID|~URL|~NAMESPACES|~KINDS|>AGE|>DELIVERED|~STATE");
+    let mut table = TextTable::new("ID|~URL|~NAMESPACES|~KINDS|~LABELS|>AGE|>DELIVERED|~STATE");
     for row in list.webhooks {
         let namespaces = row
             .namespaces
@@ -99,6 +104,7 @@ fn table(list: WebhookList) -> TextTable {
             row.url.into(),
             namespaces.into(),
             kinds.into(),
+            row.label.unwrap_or_else(|| "all".to_owned()).into(),
             age(row.created_at, now).into(),
             count(row.delivered).into(),
             state,
@@ -113,6 +119,7 @@ fn create(context: &Context, args: &CreateArgs) -> Result<(), Failure> {
         url: Some(args.receiver.clone()),
         namespaces: some(&args.namespace),
         kinds: some(&args.kind),
+        label: args.label.clone(),
         secret: args.secret_stdin.then(read_secret).transpose()?,
     };
     let out = &context.out;

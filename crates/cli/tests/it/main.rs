@@ -21,6 +21,7 @@ mod help;
 mod hosts_remove;
 mod jobs;
 mod json;
+mod labels;
 mod lists;
 mod login;
 mod logins;

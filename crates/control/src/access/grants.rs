@@ -3,6 +3,7 @@
 use model::access::grant::{GrantReach, MAX_GRANTS, describe_grants};
 use model::access::{App, Audit, Caller, Grant, Rights, Role, User};
 use model::change::Changes;
+use model::selector::LabelSelector;
 use model::topology::BusinessId;
 use model::{Invalid, Namespace};
 
@@ -24,6 +25,8 @@ pub struct RevokedGrants {
     pub role: Option<Role>,
     pub namespaces: Vec<Namespace>,
     pub businesses: Vec<BusinessId>,
+    /// Only grants by these labels.
+    pub labels: Option<LabelSelector>,
 }
 
 /// A subject as it is stored.
@@ -150,7 +153,10 @@ fn without(grants: &[Grant], revoked: &RevokedGrants) -> Result<Vec<Grant>, Cont
     let is_whole = revoked.namespaces.is_empty() && revoked.businesses.is_empty();
     let (mut left, mut found) = (Vec::new(), false);
     for grant in grants {
-        if revoked.role.is_some_and(|role| role != grant.role) {
+        let (_, _, labels) = grant.named();
+        let is_other = revoked.role.is_some_and(|role| role != grant.role)
+            || (revoked.labels.is_some() && revoked.labels.as_ref() != labels);
+        if is_other {
             left.push(grant.clone());
             continue;
         }
@@ -160,6 +166,11 @@ fn without(grants: &[Grant], revoked: &RevokedGrants) -> Result<Vec<Grant>, Cont
             GrantReach::Within {
                 namespaces,
                 businesses,
+            }
+            | GrantReach::Matching {
+                namespaces,
+                businesses,
+                ..
             } => {
                 let mut namespaces = namespaces.clone();
                 let mut businesses = businesses.clone();
@@ -169,13 +180,22 @@ fn without(grants: &[Grant], revoked: &RevokedGrants) -> Result<Vec<Grant>, Cont
                 let n_left = namespaces.len() + businesses.len();
                 found |= n_left < n_before;
                 if n_left > 0 {
-                    left.push(Grant {
-                        role: grant.role,
-                        reach: GrantReach::Within {
+                    let reach = match labels.cloned() {
+                        None => GrantReach::Within {
                             namespaces,
                             businesses,
                         },
-                    });
+                        Some(labels) => GrantReach::Matching {
+                            namespaces,
+                            businesses,
+                            labels,
+                        },
+                    };
+                    let role = grant.role;
+                    left.push(Grant { role, reach });
+                } else if n_before == 0 {
+                    // By labels everywhere: it names nothing to take away.
+                    left.push(grant.clone());
                 }
             }
         }
@@ -221,6 +241,45 @@ mod tests {
             Ok(left) => Ok(describe_grants(&left)),
             Err(error) => Err(error.to_string()),
         }
+    }
+
+    #[test]
+    fn a_grant_by_labels_keeps_its_labels_and_is_revoked_by_them() {
+        let front: LabelSelector = "tier=front".parse().unwrap();
+        let grant = |names: &[&str]| {
+            let namespaces = names.iter().map(|name| ns(name)).collect();
+            Grant::new(Role::Operator, namespaces, Vec::new()).unwrap()
+        };
+        let by_labels = |names: &[&str]| grant(names).with_labels(front.clone()).unwrap();
+        let grants = [by_labels(&["web", "db"]), grant(&["web"]), by_labels(&[])];
+        let left = |revoked| describe_grants(&without(&grants, &revoked).unwrap());
+        let web = RevokedGrants {
+            namespaces: vec![ns("web")],
+            ..RevokedGrants::default()
+        };
+        assert_eq!(
+            left(web.clone()),
+            "operator of namespace db with the labels tier=front; operator of everything with the labels tier=front"
+        );
+        let labels = Some(front.clone());
+        let by_front = RevokedGrants { labels, ..web };
+        assert_eq!(
+            left(by_front),
+            "operator of namespace db with the labels tier=front; operator of namespace web; \
+             operator of everything with the labels tier=front"
+        );
+        let labels = Some(front.clone());
+        let all = RevokedGrants {
+            labels,
+            ..RevokedGrants::default()
+        };
+        assert_eq!(left(all), "operator of namespace web");
+        let labels = Some("tier=back".parse().unwrap());
+        let other = RevokedGrants {
+            labels,
+            ..RevokedGrants::default()
+        };
+        assert!(without(&grants, &other).is_err());
     }
 
     #[test]

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, HashSet};
 
 use fleet::{Filter, Fleet, HostView};
+use model::change::HostId;
+use model::selector::LabelSelector;
 use model::{Host, Invalid};
 
 use super::binaries::{AgentBinary, newest};
@@ -16,8 +18,8 @@ const NAMED_HOSTS: usize = 3;
 pub struct AgentSelection {
     /// None: of every host.
     pub hosts: Option<Vec<Host>>,
-    /// Only hosts with a registered process that matches.
-    pub with_process: Option<Box<Filter>>,
+    /// Only hosts with a registered process that matches, and hosts that match themselves.
+    pub labels: Option<LabelSelector>,
     /// Only of these cloud areas.
     pub clouds: Option<Vec<u32>>,
     /// Only agents of these versions.
@@ -158,15 +160,11 @@ fn selected<'a>(
     fleet: &'a Fleet,
     selection: &AgentSelection,
 ) -> Result<Vec<HostView<'a>>, ControlError> {
-    let with_process: Option<HashSet<Host>> = selection.with_process.as_ref().map(|filter| {
-        let rows = fleet.page(filter, &[], 0, usize::MAX).rows;
-        rows.iter().map(|row| row.host().host).collect()
-    });
+    let labelled: Option<HashSet<HostId>> =
+        (selection.labels.as_ref()).map(|labels| labelled(fleet, labels));
     let matches = |view: &HostView<'_>| {
         let version = view.info.map_or("", |info| info.version.as_str());
-        with_process
-            .as_ref()
-            .is_none_or(|hosts| hosts.contains(&view.host))
+        (labelled.as_ref()).is_none_or(|hosts| hosts.contains(&view.id))
             && (selection.clouds.as_ref()).is_none_or(|clouds| clouds.contains(&view.host.cloud))
             && (selection.versions.as_ref())
                 .is_none_or(|versions| versions.iter().any(|one| one == version))
@@ -188,6 +186,22 @@ fn selected<'a>(
             Ok(views)
         }
     }
+}
+
+/// The hosts with a process that passes, and those whose own labels pass. Where no test wants a label to be there, a host
+/// without that label says nothing: then its processes decide, if it has some.
+fn labelled(fleet: &Fleet, labels: &LabelSelector) -> HashSet<HostId> {
+    let filter = Filter {
+        labels: Some(labels.clone()),
+        ..Filter::default()
+    };
+    let processes = fleet.page(&filter, &[], 0, usize::MAX).rows;
+    let with_process = processes.iter().map(|row| row.host().id);
+    let own = fleet.hosts().filter(|view| {
+        let decides = labels.wants_presence() || view.n_processes == 0;
+        decides && labels.matches(|key| view.labels.get(key))
+    });
+    with_process.chain(own.map(|view| view.id)).collect()
 }
 
 fn why_left_out(

@@ -82,6 +82,10 @@ impl Contact {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::LazyLock;
+
+    use model::Labels;
+
     use super::*;
 
     const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
@@ -90,9 +94,12 @@ mod tests {
         NOW.plus_millis(-secs * 1000)
     }
 
+    static NO_LABELS: LazyLock<Labels> = LazyLock::new(Labels::default);
+
     fn view(link: Link, heard: i64, enrolled: i64) -> HostView<'static> {
         HostView {
             supplier: 0,
+            labels: &NO_LABELS,
             id: model::change::HostId(1),
             host: "10.0.0.1".parse().unwrap(),
             agent_id: None,

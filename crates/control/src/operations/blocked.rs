@@ -2,6 +2,7 @@
 //!
 //! The reasons are hints for people: requests are checked again when they are made.
 
+use crate::access::may_with;
 use fleet::Row;
 use fleet::view::{Instance, ViewRow};
 use model::access::{Caller, Permission};
@@ -54,7 +55,7 @@ impl BlockReason {
 
 /// Why this caller may not or cannot take an operation on a process; None if it can.
 pub fn blocked(caller: &Caller, row: &Row<'_>, op: Op) -> Option<BlockReason> {
-    if !caller.may(Permission::Operate, &row.name().namespace) {
+    if !may_with(caller, Permission::Operate, row) {
         return Some(BlockReason::Role);
     }
     if !row.host().link.is_up() {

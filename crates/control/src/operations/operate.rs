@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use fleet::Row;
 use model::access::{Audit, Caller, Permission};
-use model::change::{OutcomeRow, TargetRow, TaskRow};
+use model::change::{Changes, OutcomeRow, TargetRow, TaskRow};
 use model::operation::{GRACE_SECS, OutcomeSubject};
 use model::spec::{Policy, Probe};
 use model::{Code, FullName, Host, Invalid, Labels, Op, OpId, Outcome, Spec, TaskId, UnixMillis};
@@ -47,9 +47,12 @@ impl Operations {
         caller: &Caller,
         requests: Vec<Operate>,
     ) -> Result<TaskId, ControlError> {
+        // Processes where labels decide are checked in the plan, with the labels that they have then.
+        let by_labels = !requests
+            .iter()
+            .all(|request| caller.may(Permission::Operate, &request.name.namespace));
         for request in &requests {
-            self.access
-                .check(caller, Permission::Operate, &request.name.namespace)?;
+            self.check_registered(caller, request)?;
         }
         if requests.iter().all(|request| request.hosts.is_empty()) {
             return Err(Invalid::new("hosts", "must not be empty").into());
@@ -57,6 +60,7 @@ impl Operations {
         let n_asked: usize = requests.iter().map(|request| request.hosts.len()).sum();
         self.check_room(n_asked)?;
         let lines: Vec<Line> = requests.into_iter().map(Line::new).collect();
+        let on_behalf = caller.clone();
         let (caller, at) = (caller.clone(), self.core.now());
         let core = self.core.clone();
         let id = self
@@ -65,13 +69,22 @@ impl Operations {
                 let id = core.tasks.fresh_id(at, secrets::random_u32());
                 let mut plan = OperatePlan::new(world, &core.tasks, id, at);
                 for (index, line) in lines.iter().enumerate() {
+                    if by_labels && let Some(denied) = line.denied(world.fleet, &caller) {
+                        return Ok((Changes::default(), Err(denied)));
+                    }
                     plan.add(index, line)?;
                 }
-                Ok((plan.finish(&caller, &lines), id))
+                Ok((plan.finish(&caller, &lines), Ok(id)))
             })
             .await?;
-        self.core.counters.operations.add(n_asked as u64);
-        Ok(id)
+        match id {
+            Ok(id) => {
+                self.core.counters.operations.add(n_asked as u64);
+                Ok(id)
+            }
+            // Outside of the plan, because it notes the refusal.
+            Err(denied) => Err(self.refusal(&on_behalf, &denied)),
+        }
     }
 
     /// Refuses more operations than may be under way at once.
@@ -106,9 +119,9 @@ pub(crate) fn subject_of_probe(probe: &Probe) -> OutcomeSubject {
 /// A request line, with what its targets share.
 #[derive(Debug)]
 pub(super) struct Line {
-    name: Arc<FullName>,
+    pub(super) name: Arc<FullName>,
     op: Op,
-    hosts: Vec<TargetHost>,
+    pub(super) hosts: Vec<TargetHost>,
     content: Option<Content>,
     probe: Option<Arc<Probe>>,
     unusable: Option<Invalid>,

@@ -15,6 +15,7 @@ use super::blocked::{BlockReason, blocked, command_of};
 use super::operate::{Line, OperatePlan};
 use super::tasks::MAX_OPEN_TARGETS;
 use super::{Operations, too_many_open};
+use crate::access::may_with;
 use crate::answers::{NAMED_IN_AUDIT, shortened};
 use crate::{ControlError, secrets};
 
@@ -76,7 +77,7 @@ impl Operations {
         caller: &Caller,
         mut request: OperateMatching,
     ) -> Result<OperationPlan, ControlError> {
-        request.filter = self.visible(caller, request.filter)?;
+        request.filter = self.access.narrow(caller, request.filter)?;
         let fleet = self.core.fleet();
         let ids = select(&fleet, &request)?;
         expect(&request, ids.len())?;
@@ -89,7 +90,7 @@ impl Operations {
         caller: &Caller,
         mut request: OperateMatching,
     ) -> Result<(TaskId, usize), ControlError> {
-        request.filter = self.visible(caller, request.filter)?;
+        request.filter = self.access.narrow(caller, request.filter)?;
         let (on_behalf, at, core) = (caller.clone(), self.core.now(), self.core.clone());
         let planned = self
             .core
@@ -127,21 +128,9 @@ impl Operations {
                 self.core.counters.operations.add(n_targets as u64);
                 Ok((id, n_targets))
             }
-            Planned::Denied(namespace) => {
-                // Outside of the plan, because it notes the refusal.
-                self.access.check(caller, Permission::Operate, &namespace)?;
-                Err(ControlError::Conflict(format!(
-                    "the role for namespace {namespace} was granted in the meantime: try again"
-                )))
-            }
+            // Outside of the plan, because it notes the refusal.
+            Planned::Denied(namespace) => Err(self.refusal(caller, &namespace)),
         }
-    }
-
-    fn visible(&self, caller: &Caller, filter: Filter) -> Result<Filter, ControlError> {
-        Ok(Filter {
-            namespaces: self.access.visible(caller, filter.namespaces)?,
-            ..filter
-        })
     }
 }
 
@@ -199,17 +188,18 @@ fn rows<'a>(fleet: &'a Fleet, ids: &'a RoaringBitmap) -> impl Iterator<Item = Ro
 /// The first namespace where the caller may not operate.
 fn denied(fleet: &Fleet, caller: &Caller, ids: &RoaringBitmap) -> Option<Namespace> {
     let mut allowed: HashSet<&Namespace> = HashSet::new();
-    rows(fleet, ids)
-        .map(|row| &row.name().namespace)
-        .find(|namespace| {
-            let is_known = allowed.contains(namespace);
-            let may = is_known || caller.may(Permission::Operate, *namespace);
-            if may && !is_known {
-                allowed.insert(namespace);
-            }
-            !may
-        })
-        .cloned()
+    let denied = rows(fleet, ids).find(|row| {
+        let namespace = &row.name().namespace;
+        if allowed.contains(namespace) {
+            return false;
+        }
+        if caller.may(Permission::Operate, namespace) {
+            allowed.insert(namespace);
+            return false;
+        }
+        !may_with(caller, Permission::Operate, row)
+    });
+    denied.map(|row| row.name().namespace.clone())
 }
 
 /// What an operation on these processes would do.

@@ -134,10 +134,19 @@ impl Operations {
     fn check_task(&self, caller: &Caller, task: &Task) -> Result<(), ControlError> {
         let mut checked = None;
         for target in &task.targets {
-            if checked != Some(&target.process.namespace) {
-                self.access
-                    .check(caller, Permission::View, &target.process.namespace)?;
-                checked = Some(&target.process.namespace);
+            let namespace = &target.process.namespace;
+            if checked == Some(namespace) {
+                continue;
+            }
+            if caller.may(Permission::View, namespace) {
+                checked = Some(namespace);
+                continue;
+            }
+            let fleet = self.core.fleet();
+            let place = target.host.zip(fleet.name_id(&target.process));
+            match place.and_then(|(host, name)| fleet.process(host, name)) {
+                Some(row) => self.access.check_process(caller, Permission::View, &row)?,
+                None => self.access.check(caller, Permission::View, namespace)?,
             }
         }
         Ok(())

@@ -122,12 +122,8 @@ impl Draft<'_> {
         let changed = view.agent_id != Some(agent);
         if changed {
             self.changes.hosts.push(model::change::HostRow {
-                id: view.id,
-                host,
                 agent_id: Some(agent.clone()),
-                enrolled_at: view.enrolled_at,
-                supplier: view.supplier,
-                removed_at: None,
+                ..view.to_change()
             });
         }
         answer(Code::OK, "success".to_owned(), changed)

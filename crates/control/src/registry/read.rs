@@ -6,9 +6,11 @@
 use fleet::{Facet, FacetKey, Filter, Found, HostFilter, HostOrder, HostView, Page, Row, RowOrder};
 use model::access::{AccessArea, Caller, Permission};
 use model::group::ProcessGroup;
+use model::selector::LabelSelector;
 use model::{FullName, Host, Namespace, ProcessState};
 
 use super::Registry;
+use crate::access::may_with;
 use crate::answers::HostLookup;
 use crate::{ControlError, HostSelector};
 
@@ -67,10 +69,7 @@ impl Registry {
         limit: usize,
         write: impl FnOnce(Page<'_>) -> T,
     ) -> Result<T, ControlError> {
-        let filter = Filter {
-            namespaces: self.access.visible(caller, filter.namespaces)?,
-            ..filter
-        };
+        let filter = self.access.narrow(caller, filter)?;
         Ok(write(self.core.fleet().page(&filter, order, start, limit)))
     }
 
@@ -83,11 +82,10 @@ impl Registry {
         keys: &[FacetKey],
         top: usize,
     ) -> Result<(u64, Vec<Facet>), ControlError> {
-        if filter.namespaces.is_some() {
-            self.access.visible(caller, filter.namespaces.clone())?;
-        }
+        self.access
+            .check_touched(caller, filter.namespaces.as_deref())?;
         let filter = Filter {
-            visible: caller.visible_namespaces(),
+            visible: Some(caller.visible_processes()),
             ..filter
         };
         Ok(self.core.fleet().facets(&filter, keys, top))
@@ -114,17 +112,21 @@ impl Registry {
         name: &FullName,
         write: impl FnOnce(&mut dyn Iterator<Item = Row<'_>>) -> T,
     ) -> Result<T, ControlError> {
-        self.access
-            .check(caller, Permission::View, &name.namespace)?;
         let fleet = self.core.fleet();
         let ids = fleet.name_id(name).into_iter();
-        let mut rows = ids.flat_map(|id| fleet.processes_named(id)).peekable();
-        match rows.peek() {
-            Some(_) => Ok(write(&mut rows)),
-            None => Err(ControlError::NotFound(format!(
-                "process {name} is not registered"
-            ))),
+        let rows = ids.flat_map(|id| fleet.processes_named(id));
+        let mut rows = rows
+            .filter(|row| may_with(caller, Permission::View, row))
+            .peekable();
+        if rows.peek().is_some() {
+            return Ok(write(&mut rows));
         }
+        // A caller that may see some processes of the namespace does not learn whether others are there.
+        self.access
+            .check(caller, Permission::View, &name.namespace)?;
+        Err(ControlError::NotFound(format!(
+            "process {name} is not registered"
+        )))
     }
 
     /// The first names of processes that begin with a text, each once for all its hosts, and the namespaces that do.
@@ -165,6 +167,37 @@ impl Registry {
                 "process {name} is registered on no host"
             ))),
         }
+    }
+
+    /// Whether the caller may do something with this process on this host, by its namespace or by its labels.
+    pub fn may_process(
+        &self,
+        caller: &Caller,
+        action: Permission,
+        host: &Host,
+        name: &FullName,
+    ) -> bool {
+        let fleet = self.core.fleet();
+        let by_labels = || {
+            let row = fleet.find_process(host, name);
+            row.is_some_and(|row| may_with(caller, action, &row))
+        };
+        caller.may(action, &name.namespace) || by_labels()
+    }
+
+    /// Whether the labels of a process pass, for callers that may see it. False where it is not registered.
+    pub fn process_passes(&self, host: &Host, name: &FullName, labels: &LabelSelector) -> bool {
+        let fleet = self.core.fleet();
+        let row = fleet.find_process(host, name);
+        row.is_some_and(|row| row.passes(labels))
+    }
+
+    /// The same for any of its registrations.
+    pub fn name_passes(&self, name: &FullName, labels: &LabelSelector) -> bool {
+        let fleet = self.core.fleet();
+        let ids = fleet.name_id(name).into_iter();
+        let mut rows = ids.flat_map(|id| fleet.processes_named(id));
+        rows.any(|row| row.passes(labels))
     }
 
     /// One process on the hosts that the caller names.

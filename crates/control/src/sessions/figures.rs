@@ -19,9 +19,7 @@ impl Sessions {
         process: &FullName,
         host: Option<Host>,
     ) -> Result<(Host, FigureSeries), ControlError> {
-        self.access
-            .check(caller, Permission::View, &process.namespace)?;
-        let (host, _) = self.only_host(process, host)?;
+        let (host, _) = self.only_host((caller, Permission::View), process, host, None)?;
         let question = Question::Figures(FiguresOf {
             process: process.clone(),
         });

@@ -2,14 +2,17 @@
 
 use std::time::Duration;
 
+use fleet::Row;
 use model::access::{Caller, Permission};
 use model::change::HostId;
+use model::selector::LabelSelector;
 use model::{FullName, Host, Invalid, LinePattern};
 use wire::ask::{Logs, Question};
 
 use super::Sessions;
 use super::question::AnswerStream;
 use crate::ControlError;
+use crate::access::may_with;
 
 /// How many hosts a refusal names.
 const MAX_NAMED: usize = 5;
@@ -20,6 +23,8 @@ pub struct LogsOf {
     pub process: FullName,
     /// Optional if the process is on one host only.
     pub host: Option<Host>,
+    /// Only on a host where the labels of the process pass.
+    pub labels: Option<LabelSelector>,
     pub tail_lines: u32,
     /// Continues with new output.
     pub follow: bool,
@@ -37,6 +42,7 @@ impl LogsOf {
         Self {
             process,
             host: None,
+            labels: None,
             tail_lines,
             follow: false,
             previous: false,
@@ -67,13 +73,17 @@ impl Sessions {
         caller: &Caller,
         wanted: LogsOf,
     ) -> Result<AnswerStream, ControlError> {
-        self.access
-            .check(caller, Permission::Operate, &wanted.process.namespace)?;
         if wanted.previous && wanted.follow {
             let rule = "cannot be followed: the run before the current one has ended";
             return Err(Invalid::new("previous", rule).into());
         }
-        let (host, id) = self.only_host(&wanted.process, wanted.host)?;
+        let labels = wanted.labels.as_ref();
+        let (host, id) = self.only_host(
+            (caller, Permission::Operate),
+            &wanted.process,
+            wanted.host,
+            labels,
+        )?;
         let question = wanted.question();
         // What an operation wrote has no time and is no run.
         let is_plain = matches!(question, Question::Logs(_));
@@ -91,22 +101,36 @@ impl Sessions {
         }
     }
 
-    /// The host that is asked for, or the only one that the process is on.
+    /// The host that is asked for, or the only one that the process is on and where the caller has the permission.
     pub(crate) fn only_host(
         &self,
+        (caller, permission): (&Caller, Permission),
         name: &FullName,
         host: Option<Host>,
+        labels: Option<&LabelSelector>,
     ) -> Result<(Host, HostId), ControlError> {
         let fleet = self.core.fleet();
         let rows = fleet.name_id(name).into_iter();
+        let may = |row: &Row<'_>| may_with(caller, permission, row);
         let hosts: Vec<(Host, HostId)> = rows
             .flat_map(|id| fleet.processes_named(id))
+            .filter(may)
+            .filter(|row| labels.is_none_or(|labels| row.passes(labels)))
             .map(|row| (row.host().host, row.host().id))
             .collect();
+        // A caller that has the permission for some processes only does not learn where others are.
+        let is_found = match host {
+            Some(host) => hosts.iter().any(|(on, _)| *on == host),
+            None => !hosts.is_empty(),
+        };
+        if !is_found {
+            self.access.check(caller, permission, &name.namespace)?;
+        }
         match (host, hosts.as_slice()) {
-            (_, []) => Err(ControlError::NotFound(format!(
-                "process {name} is not registered"
-            ))),
+            (_, []) => Err(ControlError::NotFound(match labels {
+                None => format!("process {name} is not registered"),
+                Some(labels) => format!("process {name} is on no host with the labels {labels}"),
+            })),
             (None, [only]) => Ok(*only),
             (None, several) => {
                 let named: Vec<String> = several

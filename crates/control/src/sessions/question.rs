@@ -188,6 +188,11 @@ pub(crate) struct LocalAnswer {
 }
 
 impl AnswerStream {
+    /// Where it comes from.
+    pub fn host(&self) -> Host {
+        self.host
+    }
+
     /// An answer that is complete already.
     pub(crate) fn known(host: Host, bytes: Vec<u8>) -> Self {
         Self {

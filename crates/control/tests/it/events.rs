@@ -35,6 +35,7 @@ async fn send_events(rig: &Rig, agent: &FakeAgent, first: u64, events: &[Event])
             .list(&rig.caller, filter)
             .await
             .unwrap()
+            .events
             .len()
     };
     let mut changed = rig.control.webhooks().deliveries_changed();
@@ -53,8 +54,11 @@ async fn reasons(rig: &Rig, caller: &Caller, filter: EventFilter) -> Vec<String>
         limit: 10,
         ..filter
     };
-    let events = rig.control.events().list(caller, filter).await.unwrap();
-    events.into_iter().map(|view| view.event.reason).collect()
+    let read = rig.control.events().list(caller, filter).await.unwrap();
+    read.events
+        .into_iter()
+        .map(|view| view.event.reason)
+        .collect()
 }
 
 fn namespaces(names: &[&str]) -> Option<Vec<Namespace>> {
@@ -70,7 +74,7 @@ async fn webhook(
     let url = WebhookUrl::parse("http://127.0.0.1:1/").unwrap();
     rig.control
         .webhooks()
-        .create(&rig.caller, url, namespaces, kinds, None)
+        .create(&rig.caller, url, namespaces, kinds, None, None)
         .await
         .unwrap()
 }
@@ -261,6 +265,7 @@ async fn only_an_admin_manages_webhooks_and_it_is_audited() {
                 made.url.clone(),
                 None,
                 kinds,
+                None,
                 secret.map(str::to_owned),
             )
             .await;

@@ -20,14 +20,7 @@ const SIGABRT: i32 = 6;
 const N_USERS: usize = 5_000;
 
 fn host(id: u32) -> HostRow {
-    HostRow {
-        id: HostId(id),
-        host: "10.0.0.1".parse().unwrap(),
-        agent_id: None,
-        enrolled_at: UnixMillis::NEVER,
-        supplier: 0,
-        removed_at: None,
-    }
+    HostRow::new(HostId(id), "10.0.0.1".parse().unwrap())
 }
 
 fn user(n: usize) -> User {

@@ -3,7 +3,7 @@
 use model::topology::{BkHostId, BkProcessId, ModuleId, ProgramId, ServiceId, SetId};
 
 use super::View;
-use crate::step;
+use crate::fresh_ids::step;
 
 #[derive(Debug)]
 pub(super) struct NextIds {

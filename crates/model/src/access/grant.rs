@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::selector::LabelSelector;
 use crate::topology::BusinessId;
 use crate::{Invalid, Namespace};
 
@@ -48,6 +49,13 @@ pub enum GrantReach {
     Within {
         namespaces: Vec<Namespace>,
         businesses: Vec<BusinessId>,
+    },
+    /// The processes whose labels pass, of these namespaces and businesses, or of all if none is named. A variant of its own,
+    /// so that a program that does not know labels cannot read the grant as a wider one.
+    Matching {
+        namespaces: Vec<Namespace>,
+        businesses: Vec<BusinessId>,
+        labels: LabelSelector,
     },
 }
 
@@ -100,24 +108,80 @@ impl Grant {
     }
 }
 
-/// `operator of namespace gse, business 2`; `viewer of everything`.
-impl fmt::Display for Grant {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} of ", self.role.as_str())?;
-        match &self.reach {
-            GrantReach::Everything => f.write_str("everything"),
+impl Grant {
+    /// The same, for processes with these labels only.
+    ///
+    /// One of the tests must want a label to be there: tests such as `env!=prod` hold for every process without labels, so a
+    /// process that was registered without care would be covered.
+    pub fn with_labels(self, labels: LabelSelector) -> Result<Self, Invalid> {
+        ensure!(
+            self.role != Role::Admin,
+            "role",
+            "admin is for everything: apps, users and hosts have no labels of processes"
+        );
+        ensure!(
+            labels.wants_presence(),
+            "label",
+            "must have a test that holds only where a label is there, such as tier=front: {labels} holds for processes without \
+             labels"
+        );
+        let (namespaces, businesses) = match self.reach {
+            GrantReach::Everything => (Vec::new(), Vec::new()),
             GrantReach::Within {
                 namespaces,
                 businesses,
-            } => {
-                let namespaces = namespaces.iter().map(|name| format!("namespace {name}"));
-                let businesses = businesses.iter().map(|id| format!("business {id}"));
-                let named: Vec<String> = namespaces.chain(businesses).collect();
-                match named.is_empty() {
-                    true => f.write_str("nothing"),
-                    false => f.write_str(&named.join(", ")),
-                }
             }
+            | GrantReach::Matching {
+                namespaces,
+                businesses,
+                ..
+            } => (namespaces, businesses),
+        };
+        Ok(Self {
+            role: self.role,
+            reach: GrantReach::Matching {
+                namespaces,
+                businesses,
+                labels,
+            },
+        })
+    }
+
+    /// The namespaces, businesses and labels that it names.
+    pub fn named(&self) -> (&[Namespace], &[BusinessId], Option<&LabelSelector>) {
+        match &self.reach {
+            GrantReach::Everything => (&[], &[], None),
+            GrantReach::Within {
+                namespaces,
+                businesses,
+            } => (namespaces, businesses, None),
+            GrantReach::Matching {
+                namespaces,
+                businesses,
+                labels,
+            } => (namespaces, businesses, Some(labels)),
+        }
+    }
+}
+
+/// `operator of namespace gse, business 2`; `viewer of everything with the labels tier=front`.
+impl fmt::Display for Grant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of ", self.role.as_str())?;
+        let (namespaces, businesses, labels) = self.named();
+        let namespaces = namespaces.iter().map(|name| format!("namespace {name}"));
+        let businesses = businesses.iter().map(|id| format!("business {id}"));
+        let named: Vec<String> = namespaces.chain(businesses).collect();
+        match (named.is_empty(), &self.reach) {
+            (false, _) => f.write_str(&named.join(", "))?,
+            (true, GrantReach::Within { .. }) => f.write_str("nothing")?,
+            (true, GrantReach::Everything | GrantReach::Matching { .. }) => {
+                f.write_str("everything")?;
+            }
+        }
+        match labels {
+            Some(labels) => write!(f, " with the labels {labels}"),
+            None => Ok(()),
         }
     }
 }
@@ -158,6 +222,33 @@ mod tests {
         assert!(Grant::new(Role::Admin, namespaces(&["web"]), Vec::new()).is_err());
         assert!(Grant::new(Role::Admin, Vec::new(), vec![BusinessId(2)]).is_err());
         assert!(Grant::new(Role::Admin, Vec::new(), Vec::new()).is_ok());
+    }
+
+    #[test]
+    fn a_grant_by_labels_needs_a_label_that_is_there() {
+        let labels = |text: &str| text.parse::<LabelSelector>().unwrap();
+        let web = || Grant::new(Role::Operator, namespaces(&["web"]), Vec::new()).unwrap();
+        let front = web().with_labels(labels("tier in (a,b),!old")).unwrap();
+        assert_eq!(
+            front.to_string(),
+            "operator of namespace web with the labels tier in (a,b),!old"
+        );
+        let everywhere = Grant::everywhere(Role::Viewer).with_labels(labels("tier"));
+        assert_eq!(
+            everywhere.unwrap().to_string(),
+            "viewer of everything with the labels tier"
+        );
+        for wide in ["env!=prod", "!env", "env notin (a,b),!old"] {
+            assert_eq!(web().with_labels(labels(wide)).unwrap_err().field, "label");
+        }
+        let admin = Grant::everywhere(Role::Admin).with_labels(labels("a=b"));
+        assert_eq!(admin.unwrap_err().field, "role");
+        let text = serde_json::to_string(&front).unwrap();
+        assert_eq!(
+            text,
+            r#"{"role":"operator","reach":{"matching":{"namespaces":["web"],"businesses":[],"labels":"tier in (a,b),!old"}}}"#
+        );
+        assert_eq!(serde_json::from_str::<Grant>(&text).unwrap(), front);
     }
 
     #[test]

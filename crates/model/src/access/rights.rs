@@ -2,11 +2,10 @@
 //!
 //! All instances of a business are in one namespace, so rights refer to namespaces only.
 
-use std::collections::BTreeSet;
-
 use super::grant::{Grant, GrantReach, Role};
+use super::scope::ProcessScope;
 use crate::Namespace;
-use crate::topology::{BusinessId, namespace_of};
+use crate::topology::BusinessId;
 
 /// What a request needs to be allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,74 +62,26 @@ impl std::fmt::Display for AccessArea<'_> {
     }
 }
 
-/// The namespaces where a permission is granted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum NamespaceSet {
-    All,
-    Some(BTreeSet<Namespace>),
-}
-
-impl NamespaceSet {
-    const NONE: Self = Self::Some(BTreeSet::new());
-
-    fn add(&mut self, reach: &GrantReach) {
-        match (&mut *self, reach) {
-            (Self::All, _) => {}
-            (Self::Some(_), GrantReach::Everything) => *self = Self::All,
-            (
-                Self::Some(namespaces),
-                GrantReach::Within {
-                    namespaces: named,
-                    businesses,
-                },
-            ) => {
-                namespaces.extend(named.iter().cloned());
-                namespaces.extend(businesses.iter().copied().map(namespace_of));
-            }
-        }
-    }
-
-    fn meets(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::All, Self::All) => true,
-            (Self::All, Self::Some(some)) | (Self::Some(some), Self::All) => !some.is_empty(),
-            (Self::Some(some), Self::Some(others)) => !some.is_disjoint(others),
-        }
-    }
-
-    fn covers(&self, area: AccessArea<'_>) -> bool {
-        match (self, area) {
-            (Self::All, _) => true,
-            (Self::Some(allowed), AccessArea::Namespace(namespace)) => allowed.contains(namespace),
-            (Self::Some(allowed), AccessArea::Business(business)) => {
-                allowed.contains(&namespace_of(business))
-            }
-            (Self::Some(_), AccessArea::Everything) => false,
-            (Self::Some(allowed), AccessArea::Anything) => !allowed.is_empty(),
-        }
-    }
-}
-
 /// The permissions of an app or user, each with its namespaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rights {
-    view: NamespaceSet,
-    operate: NamespaceSet,
+    view: ProcessScope,
+    operate: ProcessScope,
     manage: bool,
 }
 
 impl Rights {
     /// Unlimited, see [`super::all_rights`].
     pub const ALL: Self = Self {
-        view: NamespaceSet::All,
-        operate: NamespaceSet::All,
+        view: ProcessScope::ALL,
+        operate: ProcessScope::ALL,
         manage: true,
     };
 
     pub fn from_grants(grants: &[Grant]) -> Self {
         let mut rights = Self {
-            view: NamespaceSet::NONE,
-            operate: NamespaceSet::NONE,
+            view: ProcessScope::NONE,
+            operate: ProcessScope::NONE,
             manage: false,
         };
         for grant in grants {
@@ -151,31 +102,44 @@ impl Rights {
         }
     }
 
-    /// Whether there is a namespace where both have the permission.
-    pub(super) fn may_somewhere(&self, action: Permission, other: &Self) -> bool {
+    /// Whether the permission covers one process, of which `label` gives the value of each label.
+    pub fn may_process<V: AsRef<str>>(
+        &self,
+        action: Permission,
+        namespace: &Namespace,
+        label: impl Fn(&str) -> Option<V>,
+    ) -> bool {
+        self.scope(action)
+            .is_some_and(|scope| scope.includes(namespace, label))
+    }
+
+    /// Where the permission is granted; None for [`Permission::Manage`], which is not about processes.
+    fn scope(&self, action: Permission) -> Option<&ProcessScope> {
         match action {
-            Permission::View => self.view.meets(&other.view),
-            Permission::Operate => self.operate.meets(&other.operate),
-            Permission::Manage => self.manage && other.manage,
+            Permission::View => Some(&self.view),
+            Permission::Operate => Some(&self.operate),
+            Permission::Manage => None,
         }
     }
 
-    /// The namespaces that both may see; None means all.
-    pub(super) fn visible_to_both(&self, other: &Self) -> Option<Vec<Namespace>> {
-        match (&self.view, &other.view) {
-            (NamespaceSet::All, NamespaceSet::All) => None,
-            (NamespaceSet::All, NamespaceSet::Some(some))
-            | (NamespaceSet::Some(some), NamespaceSet::All) => Some(some.iter().cloned().collect()),
-            (NamespaceSet::Some(some), NamespaceSet::Some(others)) => {
-                Some(some.intersection(others).cloned().collect())
-            }
+    /// Whether both may have the permission somewhere.
+    pub(super) fn may_somewhere(&self, action: Permission, other: &Self) -> bool {
+        match self.scope(action).zip(other.scope(action)) {
+            Some((one, other)) => !one.within(other).is_empty(),
+            None => self.manage && other.manage,
         }
+    }
+
+    /// The processes that both may see.
+    pub(super) fn seen_by_both(&self, other: &Self) -> ProcessScope {
+        self.view.within(&other.view)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::topology::namespace_of;
 
     fn ns(name: &str) -> Namespace {
         Namespace::parse(name).unwrap()
@@ -234,8 +198,43 @@ mod tests {
     fn namespaces_are_visible_if_both_may_see_them() {
         let web_and_db = Rights::from_grants(&[grant(Role::Viewer, &["web", "db"], &[])]);
         let db = Rights::from_grants(&[grant(Role::Operator, &["db", "x"], &[])]);
-        assert_eq!(web_and_db.visible_to_both(&db), Some(vec![ns("db")]));
-        assert_eq!(db.visible_to_both(&Rights::ALL).unwrap().len(), 2);
-        assert_eq!(Rights::ALL.visible_to_both(&Rights::ALL), None);
+        let seen = |one: &Rights, other: &Rights| one.seen_by_both(other).namespaces();
+        assert_eq!(seen(&web_and_db, &db), Some(vec![ns("db")]));
+        assert_eq!(seen(&db, &Rights::ALL).unwrap().len(), 2);
+        assert_eq!(seen(&Rights::ALL, &Rights::ALL), None);
+    }
+    /// A grant by labels is about processes and covers no area: a caller that may register in an area chooses the labels there.
+    #[test]
+    fn a_grant_by_labels_covers_processes_and_no_area() {
+        let by_labels = |namespaces: &[&str]| {
+            let grant = grant(Role::Operator, namespaces, &[]);
+            grant.with_labels("tier=front".parse().unwrap()).unwrap()
+        };
+        let front = |key: &str| (key == "tier").then_some("front");
+        let back = |key: &str| (key == "tier").then_some("back");
+        let none = |_: &str| None::<&str>;
+        let (web, db) = (ns("web"), ns("db"));
+        let in_web = Rights::from_grants(&[by_labels(&["web"])]);
+        let anywhere = Rights::from_grants(&[by_labels(&[])]);
+        for action in [Permission::View, Permission::Operate] {
+            for area in [(&web).into(), BusinessId(2).into(), AccessArea::Everything] {
+                assert!(!in_web.may(action, area) && !anywhere.may(action, area));
+            }
+            assert!(in_web.may(action, AccessArea::Anything));
+            assert!(in_web.may_process(action, &web, front));
+            assert!(!in_web.may_process(action, &db, front));
+            assert!(anywhere.may_process(action, &db, front));
+            for labels in [&back as &dyn Fn(&str) -> Option<&'static str>, &none] {
+                assert!(!anywhere.may_process(action, &web, labels));
+            }
+        }
+        assert!(!anywhere.may_process(Permission::Manage, &web, front));
+        assert_eq!(
+            anywhere.seen_by_both(&Rights::ALL).namespaces(),
+            Some(vec![])
+        );
+        let whole = Rights::from_grants(&[by_labels(&[]), grant(Role::Viewer, &["web"], &[])]);
+        assert!(whole.may_process(Permission::View, &web, back));
+        assert!(!whole.may_process(Permission::Operate, &web, back));
     }
 }

@@ -19,6 +19,7 @@ mod held;
 mod host_check;
 mod hosts;
 mod jobs;
+mod label_hosts;
 mod login;
 mod logs;
 mod me;
@@ -116,6 +117,7 @@ pub(crate) fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(search::search))
         .routes(routes!(hosts::list))
         .routes(routes!(remove_hosts::remove))
+        .routes(routes!(label_hosts::label))
         .routes(routes!(hosts::show))
         .routes(routes!(hosts::set_agent_id))
         .routes(routes!(hosts::revoke))

@@ -8,6 +8,8 @@ mod events;
 mod facets;
 mod find;
 mod jobs;
+mod label_grants;
+mod labels;
 mod live;
 mod me;
 mod operate_matching;

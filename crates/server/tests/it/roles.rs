@@ -171,7 +171,7 @@ impl Operation {
             | "revoke_from_user" | "list_tokens" | "create_token" | "delete_token"
             | "list_webhooks" | "create_webhook" | "delete_webhook" | "test_webhook"
             | "list_audit" | "export_audit" | "revoke_host" | "upgrade_agents" | "remove_hosts"
-            | "drain" | "stop_draining" | "create_login_code" => Needs::Manage,
+            | "label_hosts" | "drain" | "stop_draining" | "create_login_code" => Needs::Manage,
             other => panic!("add the permission of {other} here"),
         }
     }
@@ -285,6 +285,7 @@ impl Operation {
             "import_topology" => document(),
             "set_groups" => json!({"hosts": ["10.0.0.2"], "process_group": []}),
             "set_agent_id" => json!({"agent_id": "y"}),
+            "label_hosts" => json!({"hosts": ["10.0.0.2"], "labels": {"zone": "a"}}),
             "operate_process" => json!({"op": "start", "hosts": ["10.0.0.2"]}),
             "operate_processes" => {
                 json!({"operations": [{"process": "gse/proc-test", "op": "start", "hosts": ["10.0.0.2"]}]})
@@ -345,6 +346,10 @@ impl World {
             (
                 "elsewhere",
                 json!([{"role": "operator", "namespaces": ["other"], "businesses": [3]}]),
+            ),
+            (
+                "by_labels",
+                json!([{"role": "operator", "label": "no=process"}]),
             ),
         ] {
             let app = json!({"code": code, "secret": SECRET, "trusted": true, "grants": grants});
@@ -454,6 +459,18 @@ async fn an_operator_of_another_namespace_and_business_is_refused() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+/// A grant by labels covers processes that pass, and nothing else: what was not written for it refuses it.
+#[tokio::test]
+async fn an_operator_of_labels_that_no_process_has_is_refused() {
+    let is_wrong = |operation: &Operation, response: &OperationResponse| {
+        let of_others = ["proc-test", "GSEKIT_BIZ_2", "nginx", "game", "paas"];
+        let leaks = of_others.iter().any(|text| response.text.contains(text));
+        !response.is_refused && (operation.needs() > Needs::View || leaks)
+    };
+    let wrong = wrong("by_labels", |_| true, is_wrong).await;
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
 #[tokio::test]
 async fn roles_are_granted_listed_and_revoked() {
     let world = World::new().await;
@@ -461,10 +478,9 @@ async fn roles_are_granted_listed_and_revoked() {
     let body = json!({"role": "operator", "namespaces": ["gse", "gse"], "businesses": [2]});
     let (status, answer) = rig.native("POST", "/users/ada/grants", body).await;
     assert_eq!(status, 201, "{answer}");
-    let everything =
-        json!({"role": "viewer", "everything": true, "namespaces": [], "businesses": []});
-    let some =
-        json!({"role": "operator", "everything": false, "namespaces": ["gse"], "businesses": [2]});
+    let everything = json!({"role": "viewer", "everything": true, "namespaces": [], "businesses": [], "label": null});
+    let some = json!({"role": "operator", "everything": false, "namespaces": ["gse"], "businesses": [2],
+        "label": null});
     assert_eq!(answer["grants"], json!([everything, some]));
     let (_, list) = rig.native("GET", "/users", Value::Null).await;
     assert_eq!(list["users"][0]["grants"], answer["grants"]);
@@ -492,6 +508,13 @@ async fn roles_are_granted_listed_and_revoked() {
             json!({"role": "viewer", "businesses": [-1]}),
             "businesses[0]",
         ),
+        (json!({"role": "viewer", "label": "a in b"}), "label"),
+        (json!({"role": "viewer", "label": ""}), "label"),
+        (
+            json!({"role": "viewer", "label": "env!=prod,!old"}),
+            "label",
+        ),
+        (json!({"role": "admin", "label": "env=prod"}), "role"),
     ] {
         let (status, answer) = rig.native("POST", "/users/ada/grants", body.clone()).await;
         assert_eq!(
@@ -555,7 +578,10 @@ async fn refusals_are_audited_and_the_audit_trail_is_exported() {
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).unwrap()["object"].clone())
         .collect();
-    assert_eq!(objects, ["elsewhere", "operator", "viewer", "nobody"]);
+    assert_eq!(
+        objects,
+        ["by_labels", "elsewhere", "operator", "viewer", "nobody"]
+    );
     let csv = export("action=app.create&object=else&format=csv").await;
     let text = String::from_utf8(csv.body).unwrap();
     let mut rows = text.split("\r\n");

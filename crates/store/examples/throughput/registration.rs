@@ -50,13 +50,10 @@ pub(crate) fn registration(n: u32, revision: Revision) -> Changes {
 }
 
 fn host(n: u32) -> HostRow {
+    let host = Host::new(0, IpAddr::V4(Ipv4Addr::from(0x0a00_0000 + n)));
     HostRow {
-        id: HostId(n),
-        host: Host::new(0, IpAddr::V4(Ipv4Addr::from(0x0a00_0000 + n))),
-        agent_id: None,
         enrolled_at: UnixMillis(1_700_000_000_000),
-        supplier: 0,
-        removed_at: None,
+        ..HostRow::new(HostId(n), host)
     }
 }
 

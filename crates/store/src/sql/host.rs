@@ -2,7 +2,7 @@
 
 use model::change::{HostId, HostRow};
 use model::host::{parse_cloud, parse_ip};
-use model::{AgentId, Host, UnixMillis};
+use model::{AgentId, Host, Labels, UnixMillis};
 
 use super::fields::Fields;
 use super::log::{LogEntry, LoggedTable};
@@ -20,9 +20,10 @@ pub(crate) async fn write(
         log,
         LoggedTable::Hosts,
         [
-            "INSERT INTO hosts (id, cloud, ip, agent_id, enrolled_at, supplier, removed_at) ",
+            "INSERT INTO hosts (id, cloud, ip, agent_id, enrolled_at, supplier, removed_at, labels) ",
             " ON CONFLICT (id) DO UPDATE SET cloud = excluded.cloud, ip = excluded.ip, agent_id = excluded.agent_id, \
-             enrolled_at = excluded.enrolled_at, supplier = excluded.supplier, removed_at = excluded.removed_at",
+             enrolled_at = excluded.enrolled_at, supplier = excluded.supplier, removed_at = excluded.removed_at, \
+             labels = excluded.labels",
         ],
         &ordered(rows, |a, b| a.id.cmp(&b.id)),
         |tuple, row| {
@@ -33,7 +34,8 @@ pub(crate) async fn write(
                 .push_bind(row.agent_id.as_ref().map(AgentId::as_str))
                 .push_bind(row.enrolled_at.0)
                 .push_bind(row.supplier)
-                .push_bind(row.removed_at.map(|at| at.0));
+                .push_bind(row.removed_at.map(|at| at.0))
+                .push_bind(labels_column(&row.labels));
         },
     )
     .await
@@ -41,7 +43,7 @@ pub(crate) async fn write(
 
 pub(crate) async fn read(conn: &mut Connection) -> Result<Vec<HostRow>, StoreError> {
     let rows = Statement::new(
-        "SELECT id, cloud, ip, agent_id, enrolled_at, supplier, removed_at FROM hosts ORDER BY id",
+        "SELECT id, cloud, ip, agent_id, enrolled_at, supplier, removed_at, labels FROM hosts ORDER BY id",
     )
     .fetch_all(conn)
     .await?;
@@ -65,5 +67,15 @@ pub(crate) fn decode(fields: &Fields<'_, '_>) -> Result<HostRow, StoreError> {
         enrolled_at: UnixMillis(fields.get(4)?),
         supplier: fields.get(5)?,
         removed_at: fields.added(6)?.map(UnixMillis),
+        labels: match fields.added::<&str>(7)? {
+            None => Labels::default(),
+            Some(text) => serde_json::from_str(text).map_err(|e| fields.corrupt(e))?,
+        },
     })
+}
+
+/// NULL for none, which most hosts have.
+fn labels_column(labels: &Labels) -> Option<String> {
+    let text = || serde_json::to_string(labels).expect("labels have only string keys");
+    (!labels.is_empty()).then(text)
 }

@@ -248,7 +248,7 @@ async fn logins_of_a_postgres_store_of_version_5_stay() {
     check_5(&database).await;
 }
 
-/// The schema before hosts could be removed, and a host of it.
+/// The schema before hosts could be removed and had labels, and a host of it.
 const SQLITE_6: &str = include_str!("../../migrations/sqlite/0006_logins.sql");
 const POSTGRES_6: &str = include_str!("../../migrations/postgres/0006_logins.sql");
 const HOST_6: &str = "
@@ -260,7 +260,9 @@ async fn check_6(database: &TestDatabase) {
     let store = database.open().await;
     let mut host = store.load().await.unwrap().changes.hosts.remove(0);
     assert_eq!((host.id.0, host.removed_at), (4, None));
+    assert!(host.labels.is_empty());
     host.removed_at = Some(UnixMillis(8));
+    host.labels = host.labels.with("zone", "a");
     let changes = Changes {
         hosts: vec![host],
         ..Changes::default()

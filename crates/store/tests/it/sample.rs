@@ -10,7 +10,6 @@ pub use topology::{
     business, cloud, machine, module, program, service, set, topology, view_process,
 };
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use store::TaskPage;
@@ -47,6 +46,7 @@ pub fn host(n: u32) -> HostRow {
         enrolled_at: UnixMillis(i64::from(n % 2) * 1_700_000_000_123),
         supplier: i64::from(n % 3) - 1,
         removed_at: (n % 7 == 6).then(|| UnixMillis(i64::from(n) + 9)),
+        labels: labels(n % 3),
     }
 }
 
@@ -90,13 +90,18 @@ pub fn spec(n: u32) -> Spec {
     }
 }
 
+/// Some labels; none for 0.
+fn labels(n: u32) -> Labels {
+    let pairs = [("k".into(), n.to_string()), ("空".into(), String::new())];
+    Labels::parse(pairs.into_iter().take(n as usize).collect()).unwrap()
+}
+
 pub fn definition(n: u32) -> DefinitionRow {
-    let labels = BTreeMap::from([("k".into(), n.to_string()), ("空".into(), String::new())]);
     DefinitionRow {
         id: DefinitionId(n),
         name: NameId(n),
         spec: Arc::new(spec(n)),
-        labels: Arc::new(Labels::parse(labels).unwrap()),
+        labels: Arc::new(labels(n + 2)),
     }
 }
 
@@ -315,6 +320,7 @@ pub fn webhook(n: u32) -> Webhook {
             .is_multiple_of(2)
             .then(|| vec![Namespace::parse("gse").unwrap()]),
         kinds: (!n.is_multiple_of(2)).then(|| vec![EventKind::ConfigDrift]),
+        labels: (n % 3 == 1).then(|| r"tier=front,a\=b notin (x,y)".parse().unwrap()),
         secret: format!("secret '{n}'"),
         created_at: moment(n),
     }

@@ -63,7 +63,7 @@ struct FleetArgs {
         conflicts_with_all = ["data", "config", "binary", "expect_version", "all"]
     )]
     host: Vec<String>,
-    /// The agents of hosts with a process that has these labels
+    /// The agents of hosts that have these labels, or a process that has them
     #[arg(
         short = 'l',
         long,

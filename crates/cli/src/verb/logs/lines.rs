@@ -1,8 +1,9 @@
 //! Writes the output of a host: bytes for people, with the host before each line where there are several, and a document
 //! for each line for programs.
 
-use model::Host;
 use serde_json::json;
+
+use super::Source;
 
 use crate::colors::Style;
 use crate::failure::Failure;
@@ -13,7 +14,7 @@ const MAX_LINE: usize = 64 * 1024;
 
 pub(super) struct Lines<'a> {
     out: &'a Out,
-    host: Host,
+    source: &'a Source,
     /// What begins each line of text; none where bytes go on as they come.
     prefix: Option<String>,
     /// Where bytes go; none where they are written raw.
@@ -22,15 +23,20 @@ pub(super) struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    /// `width` is that of the longest host, where there are several.
-    pub(super) fn new(out: &'a Out, is_raw: bool, host: Host, width: Option<usize>) -> Self {
+    /// `width` is that of the longest title, where there are several sources.
+    pub(super) fn new(
+        out: &'a Out,
+        is_raw: bool,
+        source: &'a Source,
+        width: Option<usize>,
+    ) -> Self {
         let prefix = width.map(|width| {
-            let host = host.to_string();
-            out.paint(Style::Dim, &format!("{host:<width$} | "))
+            let title = source.title();
+            out.paint(Style::Dim, &format!("{title:<width$} | "))
         });
         Self {
             out,
-            host,
+            source,
             prefix,
             sink: (!is_raw).then(|| out.stream()),
             partial: Vec::new(),
@@ -79,10 +85,12 @@ impl<'a> Lines<'a> {
         let line = line.strip_suffix(b"\n").unwrap_or(line);
         if self.out.is_document() {
             let text = String::from_utf8_lossy(line);
-            let host = self.host.to_string();
-            return self
-                .out
-                .stream_document(&json!({"host": host, "line": text}));
+            let host = self.source.host.to_string();
+            let line = match self.source.is_named {
+                true => json!({"process": self.source.name, "host": host, "line": text}),
+                false => json!({"host": host, "line": text}),
+            };
+            return self.out.stream_document(&line);
         }
         let prefix = self.prefix.clone().unwrap_or_default();
         self.out.text(&prefix)?;

@@ -52,7 +52,7 @@ pub(super) fn run(out: &Out, client: &Client, args: &Args, biz: u32) -> Result<E
     let wide = args.wide || out.is_wide();
     if args.watch {
         let namespace = namespace_of(BusinessId(biz)).to_string();
-        return watch(out, client, Some(&namespace), args.host, || {
+        return watch(out, client, Some(&namespace), args.host, &[], || {
             let page: Page<ViewProcess> = read()?;
             let statuses = page.rows.iter().map(|row| &*row.status);
             Ok((summary(page.count, statuses), table(&page.rows, wide)))

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use model::access::ProcessScope;
 use model::change::{
     Changes, DefinitionId, DefinitionRow, HostId, NameId, NameRow, ProcessId, ProcessRow, Revision,
 };
@@ -26,14 +27,9 @@ fn fleet(instances: &[Plain], plain: &[(u32, usize, bool, bool)], up: &[bool]) -
     let mut fleet = fleet_of(&[], instances);
     let mut changes = Changes::default();
     for machine in 1..=N_MACHINES {
-        changes.hosts.push(model::change::HostRow {
-            id: HostId(machine),
-            host: model::Host::parse(i64::from(cloud_of(machine)), &ip_of(machine)).unwrap(),
-            agent_id: None,
-            enrolled_at: UnixMillis::NEVER,
-            supplier: 0,
-            removed_at: None,
-        });
+        let host = model::Host::parse(i64::from(cloud_of(machine)), &ip_of(machine)).unwrap();
+        let row = model::change::HostRow::new(HostId(machine), host);
+        changes.hosts.push(row);
     }
     for (index, name) in NAMES.iter().enumerate() {
         let id = PLAIN + index as u32;
@@ -138,7 +134,8 @@ fn matches(fleet: &Fleet, row: &Row<'_>, filter: &Filter, except: Option<FacetKe
             || asked(filter, key).is_none_or(|wanted| {
                 value(fleet, row, key).is_some_and(|value| wanted.contains(&value))
             })
-    }) && (filter.visible.as_ref()).is_none_or(|all| all.contains(&row.name().namespace))
+    }) && (filter.visible.as_ref())
+        .is_none_or(|scope| scope.includes(&row.name().namespace, |key| row.label(key)))
         && filter.words.iter().all(|word| {
             let word = word.to_lowercase();
             row.name().to_string().to_lowercase().contains(&word)
@@ -194,7 +191,7 @@ fn filters() -> impl Strategy<Value = Filter> {
             let texts = |list: Vec<&str>| list.into_iter().map(str::to_owned).collect();
             let name = |text| ProcessName::parse(text).unwrap();
             Filter {
-                visible: visible.map(parse),
+                visible: visible.map(parse).map(ProcessScope::of_namespaces),
                 namespaces: namespaces.map(parse),
                 names: names.map(|list| list.into_iter().map(name).collect()),
                 versions: versions.map(texts),
@@ -344,7 +341,7 @@ fn a_caller_does_not_see_the_values_of_other_namespaces() {
     let fleet = small();
     let namespace = |text| vec![Namespace::parse(text).unwrap()];
     let filter = Filter {
-        visible: Some(namespace("web")),
+        visible: Some(ProcessScope::of_namespaces(namespace("web"))),
         namespaces: Some(namespace("web")),
         ..Filter::default()
     };

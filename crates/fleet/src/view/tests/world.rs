@@ -170,14 +170,7 @@ pub(super) fn fleet_of(before: &[Plain], processes: &[Plain]) -> Fleet {
             let name = instance_name(BUSINESS, alias, local as u32 + 1 + process.id * 10);
             let machine = machine_of(process.service);
             let host = Host::parse(i64::from(cloud_of(machine)), &ip_of(machine)).unwrap();
-            changes.hosts.push(HostRow {
-                id: HostId(machine),
-                host,
-                agent_id: None,
-                enrolled_at: UnixMillis::NEVER,
-                supplier: 0,
-                removed_at: None,
-            });
+            changes.hosts.push(HostRow::new(HostId(machine), host));
             changes.names.push(NameRow {
                 id: NameId(next),
                 name: name.clone(),

@@ -9,14 +9,14 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use control::{AgentSelection, AgentUpgrade, UpgradePlan};
 use model::job::BatchSize;
+use model::selector::LabelSelector;
 use model::{Host, Invalid};
 use serde_json::json;
 
 use super::ApiError;
 use super::caller::Authenticated;
-use super::filter::{PROCESS_FILTER, process_filter};
 use super::refusals::Refusals;
-use super::request::{JsonBody, QueryParams};
+use super::request::JsonBody;
 use super::response::{json, ok};
 use crate::http::{HttpState, install, job_options};
 
@@ -117,18 +117,14 @@ fn requested(body: AgentUpgradeBody) -> Result<AgentUpgrade, Invalid> {
         let parsed = clouds.into_iter().map(model::host::parse_cloud);
         parsed.collect::<Result<Vec<u32>, Invalid>>()
     });
-    let with_process = body.label.map(|label| {
-        let filter = [("label".to_owned(), json!(label))].into_iter().collect();
-        let params = QueryParams::of_object(filter, &PROCESS_FILTER)?;
-        process_filter(&params).map(Box::new)
-    });
+    let labels = body.label.as_deref().map(LabelSelector::parse);
     let expect_count = body.expect_count.map(|count| {
         u64::try_from(count).map_err(|_| Invalid::new("expect_count", "must not be negative"))
     });
     Ok(AgentUpgrade {
         selection: AgentSelection {
             hosts: hosts.transpose()?,
-            with_process: with_process.transpose()?,
+            labels: labels.transpose()?,
             clouds: clouds.transpose()?,
             versions: body.from_versions,
         },

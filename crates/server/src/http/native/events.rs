@@ -50,6 +50,8 @@ pub(crate) fn event_row(id: Option<u64>, host: Host, event: &Event) -> EventRow<
     ("name" = Option<String>, Query, description = "Only of processes of this name"),
     ("host" = Option<String>, Query, description = "One or more of CLOUD:IP or IP, repeated or separated by commas"),
     ("kind" = Option<String>, Query, description = "One or more kinds, repeated or separated by commas"),
+    ("label" = Option<String>, Query, description = "Only of processes with these labels now, as in the list of processes. Labels \
+        are tested event by event, so a page may have fewer events than `limit`, or none: go on while there is a `next`"),
     ("since" = Option<String>, Query, description = "Not before: Unix milliseconds, or as long ago as 90s, 15m, 1h, 7d"),
     ("until" = Option<String>, Query, description = "Only before: Unix milliseconds, or as long ago as 90s, 15m, 1h, 7d"),
     ("limit" = Option<u64>, Query, description = "1 to 1000, 100 if not given"),
@@ -64,16 +66,18 @@ pub(crate) async fn list(
     let filter = EventFilter {
         limit: limit as u32,
         before: params.number("before", 0..=i64::MAX as u64)?,
+        labels: params.labels()?,
         ..filter(&params)?
     };
-    let events = http.control.events().list(&caller, filter).await?;
+    let read = http.control.events().list(&caller, filter).await?;
+    let events = read.events;
     let rows = fit(events
         .iter()
         .map(|view| event_row(Some(view.id), view.host, &view.event)));
     let is_cut = rows.len() < events.len();
-    let next = match is_cut || events.len() == limit {
+    let next = match is_cut {
         true => rows.len().checked_sub(1).map(|last| events[last].id),
-        false => None,
+        false => read.next,
     };
     Ok(ok(&EventList { events: rows, next }))
 }
@@ -125,6 +129,10 @@ pub(crate) async fn counts(
             return Err(Invalid::new("by", rule).into());
         }
     };
+    if params.text("label").is_some() {
+        let rule = "is not for counts, which the store makes: it does not know labels";
+        return Err(Invalid::new("label", rule).into());
+    }
     let top = params.number("top", 1..=100)?.unwrap_or(20) as u32;
     let mut filter = filter(&params)?;
     let until = filter.until.unwrap_or_else(now);

@@ -49,8 +49,9 @@ pub(crate) struct ProcessFilterParams {
     /// NAMESPACE/NAME, each with or without the wildcards of expressions: app/*, [web,db]/api-?; repeated for several, of which
     /// one must match
     process: Option<String>,
-    /// Tests of labels that must all hold, separated by commas: tier=front, tier!=front, tier (it is there), !tier (it is not);
-    /// \ before a character that stands for itself
+    /// Tests of labels that must all hold, separated by commas: tier=front, tier!=front, tier in (a,b), tier notin (a,b), tier
+    /// (it is there), !tier (it is not); \ before a character that stands for itself. A label that a process does not have is
+    /// its host's
     label: Option<String>,
     /// One or more of running, starting, unhealthy, backoff, failed, stopped, completed, scheduled and unknown
     state: Option<String>,

@@ -7,6 +7,7 @@ use axum::response::Response;
 use control::{RevokedGrants, Subject};
 use model::access::grant::GrantReach;
 use model::access::{Grant, Role};
+use model::selector::LabelSelector;
 use model::topology::BusinessId;
 use model::{Invalid, Namespace};
 
@@ -18,21 +19,13 @@ use super::response::{json, ok};
 use crate::http::HttpState;
 
 fn row(grant: &Grant) -> GrantRow {
-    let (namespaces, businesses) = match &grant.reach {
-        GrantReach::Everything => Default::default(),
-        GrantReach::Within {
-            namespaces,
-            businesses,
-        } => (
-            texts(namespaces.clone()),
-            businesses.iter().map(|id| id.0).collect(),
-        ),
-    };
+    let (namespaces, businesses, labels) = grant.named();
     GrantRow {
         role: grant.role.as_str().into(),
         everything: grant.reach == GrantReach::Everything,
-        namespaces,
-        businesses,
+        namespaces: texts(namespaces.to_vec()),
+        businesses: businesses.iter().map(|id| id.0).collect(),
+        label: labels.map(ToString::to_string),
     }
 }
 
@@ -46,11 +39,15 @@ pub(super) fn rows(grants: &[Grant]) -> Vec<GrantRow> {
 
 fn read_grant(body: GrantBody) -> Result<Grant, Invalid> {
     let role = body.role.ok_or_else(|| Invalid::required("role"))?;
-    Grant::new(
+    let grant = Grant::new(
         Role::parse(role.trim())?,
         parse_namespaces(body.namespaces.unwrap_or_default())?,
         parse_businesses(body.businesses.unwrap_or_default())?,
-    )
+    )?;
+    match body.label.as_deref() {
+        Some(label) => grant.with_labels(LabelSelector::parse(label)?),
+        None => Ok(grant),
+    }
 }
 
 fn read_revoked(body: GrantBody) -> Result<RevokedGrants, Invalid> {
@@ -58,6 +55,9 @@ fn read_revoked(body: GrantBody) -> Result<RevokedGrants, Invalid> {
         role: body.role.map(|role| Role::parse(role.trim())).transpose()?,
         namespaces: parse_namespaces(body.namespaces.unwrap_or_default())?,
         businesses: parse_businesses(body.businesses.unwrap_or_default())?,
+        labels: (body.label.as_deref())
+            .map(LabelSelector::parse)
+            .transpose()?,
     })
 }
 

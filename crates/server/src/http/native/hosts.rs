@@ -1,5 +1,6 @@
 //! Hosts and their agents.
 
+use std::borrow::Cow;
 use std::net::IpAddr;
 
 use api::{AgentIdBody, HostPage, HostRow, Results};
@@ -47,6 +48,7 @@ fn row(view: HostView<'_>, states: HostStates) -> HostRow<'_> {
             .map(Into::into)
             .collect(),
         relay: info.and_then(|info| Some(info.relay?.ip().to_string().into())),
+        labels: Cow::Borrowed(view.labels),
         processes: view.n_processes,
         states: states
             .into_iter()
@@ -89,6 +91,8 @@ fn parse_relay(text: &str) -> Result<IpAddr, Invalid> {
     ("cloud" = Option<String>, Query, description = "Ids of cloud areas, repeated or separated by commas"),
     ("relay" = Option<String>, Query, description = "Addresses of relays that agents connect through, repeated or separated by \
         commas"),
+    ("label" = Option<String>, Query, description = "Tests of the host's own labels that must all hold, as for processes: \
+        zone=a, zone!=a, zone in (a,b), zone notin (a,b), zone (it is there), !zone (it is not)"),
     ("order" = Option<String>, Query, description = "Some of host, hostname, version, since and processes, each with - before it \
         for descending; by id if not given"),
     ("start" = Option<u64>, Query, description = "The first row, from 0"),
@@ -105,6 +109,7 @@ pub(crate) async fn list(
         versions: params.list("version", |text| Ok(text.to_owned()))?,
         clouds: params.list("cloud", parse_id)?,
         relays: params.list("relay", parse_relay)?,
+        labels: params.labels()?,
         words: words(&params, "q")?,
     };
     let order = params.list("order", parse_order)?.unwrap_or_default();

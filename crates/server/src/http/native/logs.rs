@@ -13,7 +13,7 @@ use base64::engine::general_purpose::STANDARD;
 use control::{AnswerStream, LogsOf};
 use futures_util::{Stream, StreamExt, stream};
 use model::access::{Caller, Permission};
-use model::{Host, Invalid, LinePattern, Namespace};
+use model::{FullName, Host, Invalid, LinePattern};
 
 use super::ApiError;
 use super::caller::AuthenticatedStream;
@@ -33,6 +33,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(10);
 #[utoipa::path(get, path = "/api/v1/processes/{namespace}/{name}/logs", operation_id = "process_logs", tag = "processes", params(
     ("namespace" = String, Path), ("name" = String, Path),
     ("host" = Option<String>, Query, description = "CLOUD:IP or IP; may be left out where the process is on one host only"),
+    ("label" = Option<String>, Query, description = "Tests of labels, as in the list of processes: only on a host where the process has them"),
     ("tail" = Option<u64>, Query, description = "How many of the last lines, 0 to 100000; 100 if not given"),
     ("follow" = Option<bool>, Query, description = "Whether to go on with what is written later"),
     ("previous" = Option<bool>, Query, description = "The run before the current one, or before the last one of a process that does not run; not with `follow`"),
@@ -50,6 +51,7 @@ pub(crate) async fn logs(
     let request = LogsOf {
         process: full_name(&segments)?,
         host: host(&params)?,
+        labels: params.labels()?,
         tail_lines: tail(&params)?,
         follow: params.flag("follow")?.unwrap_or(false),
         previous: params.flag("previous")?.unwrap_or(false),
@@ -58,13 +60,14 @@ pub(crate) async fn logs(
     };
     let format = Format::parse(&params)?;
     let slot = http.stream_slots.take(&caller)?;
-    let namespace = request.process.namespace.clone();
+    let process = request.process.clone();
     let answer = http.control.sessions().logs(&caller, request).await?;
     let reader = LogReader {
+        host: answer.host(),
         answer,
         at_line_start: true,
         format,
-        namespace,
+        process,
         recheck: CredentialRecheck::new(&http, credentials),
         slot,
     };
@@ -131,7 +134,8 @@ struct LogReader {
     answer: AnswerStream,
     at_line_start: bool,
     format: Format,
-    namespace: Namespace,
+    process: FullName,
+    host: Host,
     recheck: CredentialRecheck,
     #[expect(dead_code, reason = "held for as long as the stream lasts")]
     slot: StreamSlot,
@@ -155,7 +159,10 @@ impl LogReader {
                 }
                 still = self.recheck.next() => still,
             };
-            let may = |caller: &Caller| caller.may(Permission::Operate, &self.namespace);
+            let registry = http.control.registry();
+            let (host, process) = (&self.host, &self.process);
+            let may =
+                |caller: &Caller| registry.may_process(caller, Permission::Operate, host, process);
             if !still.as_ref().is_some_and(may) {
                 return Some(ReaderItem::EndsEarly("you may read it no more".to_owned()));
             }

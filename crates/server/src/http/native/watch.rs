@@ -49,6 +49,8 @@ const EVERY: std::ops::RangeInclusive<Duration> =
     ("process" = Option<String>, Query, description = "NAMESPACE/NAME, each with or without the wildcards of expressions, \
         repeated for several: only statuses, events, registrations and tasks of these"),
     ("host" = Option<String>, Query, description = "One or more of CLOUD:IP or IP, repeated or separated by commas"),
+    ("label" = Option<String>, Query, description = "Tests of labels, as in the list of processes: only statuses, events, \
+        registrations and tasks of processes that have them now"),
     ("kinds" = Option<String>, Query, description = "Some of status, task, job, event, agent, registration, topology, template \
         and summary; all but summary if not given"),
     ("every" = Option<String>, Query, description = "From 100ms to 10s: events named changes, at most one in this time, with \
@@ -205,9 +207,10 @@ impl Watcher {
             Ok(changes) => changes,
             Err(Missed(missed)) => return self.write_lagged(Some(missed)),
         };
+        let registry = self.control.registry();
         let seen = changes
             .iter()
-            .filter(|change| self.filter.includes(&change.event));
+            .filter(|change| self.filter.includes(&change.event, registry));
         match self.every {
             None => {
                 let events = seen.map(|change| {

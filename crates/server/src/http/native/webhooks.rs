@@ -10,6 +10,7 @@ use axum::response::Response;
 use control::WebhookHealth;
 use model::Invalid;
 use model::event::EventKind;
+use model::selector::LabelSelector;
 use model::webhook::{Webhook, WebhookUrl};
 
 use super::ApiError;
@@ -33,6 +34,7 @@ fn row((webhook, health): (Webhook, WebhookHealth)) -> WebhookRow {
         url: webhook.url.into(),
         namespaces: webhook.namespaces.map(texts),
         kinds: webhook.kinds.map(words),
+        label: webhook.labels.map(|labels| labels.to_string()),
         created_at: webhook.created_at,
         delivered: health.n_delivered,
         failed: health.n_failed,
@@ -66,11 +68,13 @@ pub(crate) async fn create(
     let url = WebhookUrl::parse(&body.url.unwrap_or_default())?;
     let namespaces = body.namespaces.map(parse_namespaces).transpose()?;
     let kinds = body.kinds.map(parse_kinds).transpose()?;
+    let labels = body.label.as_deref().map(LabelSelector::parse);
+    let labels = labels.transpose()?;
     let secret = body.secret.filter(|secret| !secret.is_empty());
     let webhook = http
         .control
         .webhooks()
-        .create(&caller, url, namespaces, kinds, secret)
+        .create(&caller, url, namespaces, kinds, labels, secret)
         .await?;
     let created = CreatedWebhook {
         id: webhook.id,

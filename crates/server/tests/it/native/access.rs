@@ -108,8 +108,7 @@ async fn an_app_that_is_not_trusted_calls_without_a_user() {
         .collect();
     let (status, caller) = call("GET", "/api/v1/whoami", own.clone()).await;
     assert_eq!(status, 200);
-    let role =
-        json!({"role": "operator", "everything": false, "namespaces": ["web"], "businesses": []});
+    let role = json!({"role": "operator", "everything": false, "namespaces": ["web"], "businesses": [], "label": null});
     assert_eq!(
         caller,
         json!({"app": {"code": "ops", "trusted": false, "rate_limit": 0, "grants": [role]}, "user": null})

@@ -74,6 +74,11 @@ async fn each_bad_field_of_a_webhook_is_named() {
             json!({"url": "http://h", "kinds": ["nonsense"]}),
             "kinds[0]",
         ),
+        (
+            json!({"url": "http://h", "label": "tier in front"}),
+            "label",
+        ),
+        (json!({"url": "http://h", "label": ""}), "label"),
         (json!({"url": "http://h", "secret": "short"}), "secret"),
     ] {
         let (status, answer) = rig.native("POST", "/webhooks", body.clone()).await;
@@ -95,7 +100,7 @@ async fn webhook(running: &Running, url: &str, namespace: Option<&str>) -> Webho
     running
         .control
         .webhooks()
-        .create(&Caller::system(), url, namespaces, None, None)
+        .create(&Caller::system(), url, namespaces, None, None, None)
         .await
         .unwrap()
 }

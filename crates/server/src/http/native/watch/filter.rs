@@ -1,9 +1,9 @@
 //! Which change events a watcher gets.
 
-use control::{ChangeEvent, Control};
+use control::{ChangeEvent, Control, Registry};
 use model::access::{Caller, Permission};
 use model::job::JobArea;
-use model::selector::NamePattern;
+use model::selector::{LabelSelector, NamePattern};
 use model::topology::{BusinessId, namespace_of};
 use model::{FullName, Host, Invalid, Namespace};
 
@@ -32,6 +32,7 @@ pub(super) struct WatchFilter {
     businesses: Option<Vec<Namespace>>,
     processes: Option<Vec<NamePattern>>,
     hosts: Option<Vec<Host>>,
+    labels: Option<LabelSelector>,
     kinds: Option<Vec<&'static str>>,
     /// What the caller may see, besides its filter.
     pub(super) caller: Caller,
@@ -44,15 +45,16 @@ impl WatchFilter {
         params: &QueryParams,
     ) -> Result<Self, ApiError> {
         let access = control.access();
-        let businesses = params.businesses()?;
-        if let Some(businesses) = &businesses {
-            access.visible(&caller, Some(businesses.clone()))?;
+        let (namespaces, businesses) = (params.namespaces()?, params.businesses()?);
+        for asked in [&namespaces, &businesses] {
+            access.check_touched(&caller, asked.as_deref())?;
         }
         Ok(Self {
-            namespaces: access.visible(&caller, params.namespaces()?)?,
+            namespaces,
             businesses,
             processes: params.patterns()?,
             hosts: params.hosts()?,
+            labels: params.labels()?,
             kinds: params.list("kinds", parse_kind)?,
             caller,
         })
@@ -78,9 +80,56 @@ impl WatchFilter {
         }
     }
 
-    pub(super) fn includes(&self, change: &ChangeEvent) -> bool {
+    /// `registry` knows the labels of processes.
+    pub(super) fn includes(&self, change: &ChangeEvent, registry: &Registry) -> bool {
+        let is_visible = self.includes_name(change) || self.sees_by_labels(change, registry);
+        is_visible && self.has_labels(change, registry)
+    }
+
+    /// A process on a host that a grant by labels shows to the caller.
+    fn sees_by_labels(&self, change: &ChangeEvent, registry: &Registry) -> bool {
+        let (process, host) = match change {
+            ChangeEvent::Status { process, host, .. } => (process, host),
+            ChangeEvent::Event { host, event } => (&event.process, host),
+            _ => return false,
+        };
+        self.has_kind(change)
+            && self.asks_for(process)
+            && self.has_host(host)
+            && registry.may_process(&self.caller, Permission::View, host, process)
+    }
+
+    fn has_kind(&self, change: &ChangeEvent) -> bool {
         let kinds = self.kinds.as_ref();
         kinds.is_none_or(|kinds| kinds.contains(&kind(change)))
+    }
+
+    /// Of a process on a host, its labels must pass; of a name, those of one of its registrations. Other changes have none.
+    fn has_labels(&self, change: &ChangeEvent, registry: &Registry) -> bool {
+        let Some(labels) = &self.labels else {
+            return true;
+        };
+        match change {
+            ChangeEvent::Status { process, host, .. } => {
+                registry.process_passes(host, process, labels)
+            }
+            ChangeEvent::Event { host, event } => {
+                registry.process_passes(host, &event.process, labels)
+            }
+            ChangeEvent::Registration { process, .. } => registry.name_passes(process, labels),
+            ChangeEvent::Task { processes, .. } => {
+                let mut processes = processes.iter();
+                processes.any(|name| registry.name_passes(name, labels))
+            }
+            ChangeEvent::Job { .. }
+            | ChangeEvent::Agent { .. }
+            | ChangeEvent::Topology { .. }
+            | ChangeEvent::Template { .. } => true,
+        }
+    }
+
+    fn includes_name(&self, change: &ChangeEvent) -> bool {
+        self.has_kind(change)
             && match change {
                 ChangeEvent::Status { process, host, .. } => {
                     self.has_process(process) && self.has_host(host)
@@ -126,15 +175,23 @@ impl WatchFilter {
     }
 
     fn has_process(&self, name: &FullName) -> bool {
+        self.asks_for(name) && self.caller.may(Permission::View, &name.namespace)
+    }
+
+    /// Whether the watcher asks for the process, whatever it may see.
+    fn asks_for(&self, name: &FullName) -> bool {
         let patterns = self.processes.as_ref();
-        self.has_namespace(&name.namespace)
+        self.asks_for_namespace(&name.namespace)
             && patterns.is_none_or(|patterns| patterns.iter().any(|one| one.matches(name)))
     }
 
-    fn has_namespace(&self, namespace: &Namespace) -> bool {
+    fn asks_for_namespace(&self, namespace: &Namespace) -> bool {
         let mut wanted = [&self.namespaces, &self.businesses].into_iter().flatten();
         wanted.all(|wanted| wanted.contains(namespace))
-            && self.caller.may(Permission::View, namespace)
+    }
+
+    fn has_namespace(&self, namespace: &Namespace) -> bool {
+        self.asks_for_namespace(namespace) && self.caller.may(Permission::View, namespace)
     }
 
     fn has_host(&self, host: &Host) -> bool {
@@ -170,6 +227,7 @@ mod tests {
             businesses: None,
             processes: None,
             hosts: None,
+            labels: None,
             kinds: None,
             caller: match list(allowed) {
                 None => Caller::system(),
@@ -201,11 +259,11 @@ mod tests {
 
     #[test]
     fn a_task_that_touches_a_forbidden_namespace_is_hidden() {
-        assert!(filter(None, None).includes(&task(&["a", "b"])));
-        assert!(filter(Some("a"), None).includes(&task(&["a", "b"])));
-        assert!(!filter(Some("c"), None).includes(&task(&["a", "b"])));
-        assert!(!filter(None, Some("a")).includes(&task(&["a", "b"])));
-        assert!(filter(None, Some("a")).includes(&task(&["a"])));
+        assert!(filter(None, None).includes_name(&task(&["a", "b"])));
+        assert!(filter(Some("a"), None).includes_name(&task(&["a", "b"])));
+        assert!(!filter(Some("c"), None).includes_name(&task(&["a", "b"])));
+        assert!(!filter(None, Some("a")).includes_name(&task(&["a", "b"])));
+        assert!(filter(None, Some("a")).includes_name(&task(&["a"])));
     }
 
     #[test]
@@ -220,8 +278,8 @@ mod tests {
             what: control::Registered::New,
         };
         for change in [task(&["a"]), registration] {
-            assert!(pattern("a/w*").includes(&change));
-            assert!(!pattern("b/*").includes(&change));
+            assert!(pattern("a/w*").includes_name(&change));
+            assert!(!pattern("b/*").includes_name(&change));
         }
     }
 
@@ -239,12 +297,12 @@ mod tests {
             business: BusinessId(2),
         };
         for change in [job, topology] {
-            assert!(filter(None, None).includes(&change));
-            assert!(filter(None, Some("GSEKIT_BIZ_2")).includes(&change));
-            assert!(!filter(None, Some("GSEKIT_BIZ_3")).includes(&change));
+            assert!(filter(None, None).includes_name(&change));
+            assert!(filter(None, Some("GSEKIT_BIZ_2")).includes_name(&change));
+            assert!(!filter(None, Some("GSEKIT_BIZ_3")).includes_name(&change));
             let mut filter = filter(None, None);
             filter.businesses = Some(vec![namespace_of(BusinessId(3))]);
-            assert!(!filter.includes(&change));
+            assert!(!filter.includes_name(&change));
         }
     }
 
@@ -271,12 +329,12 @@ mod tests {
             at: UnixMillis(1),
         };
         let mut filter = filter(Some("a"), None);
-        assert!(filter.includes(&agent) && !filter.wants_summary());
+        assert!(filter.includes_name(&agent) && !filter.wants_summary());
         filter.hosts = Some(vec!["0:10.0.0.2".parse().unwrap()]);
-        assert!(!filter.includes(&agent));
+        assert!(!filter.includes_name(&agent));
         filter.hosts = None;
         filter.kinds = Some(vec!["task", SUMMARY]);
-        assert!(!filter.includes(&agent) && filter.includes(&task(&["a"])));
+        assert!(!filter.includes_name(&agent) && filter.includes_name(&task(&["a"])));
         assert!(filter.wants_summary());
         assert_eq!(parse_kind("x").unwrap_err().field, "kinds");
     }

@@ -122,6 +122,11 @@ pub(super) fn native_effects() -> Vec<Effect> {
         ),
         ("unregister_process", NGINX, json!({"count": 1})),
         (
+            "label_hosts",
+            "/hosts",
+            json!({"host": "0:10.0.0.1", "labels": {"zone": "a"}}),
+        ),
+        (
             "remove_hosts",
             "/audit",
             json!({"action": "host.remove", "object": "0:10.0.0.2"}),
