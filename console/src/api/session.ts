@@ -42,6 +42,8 @@ export function may(
   return grants.value.some(grant => {
     if ((RANK[grant.role] ?? 0) < (RANK[role] ?? 9)) return false;
     if (grant.everything || !where) return true;
+    // It is for some processes there, whose rows say what is blocked.
+    if (grant.label) return false;
     if (where.namespace !== undefined && grant.namespaces.includes(where.namespace)) return true;
     return typeof where.business === 'number' && grant.businesses.includes(where.business);
   });

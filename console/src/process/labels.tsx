@@ -18,4 +18,4 @@ export function Labels({ labels }: { labels: Record<string, string> }) {
 
 /** `\` stands before a character that has a meaning in tests of labels. */
 export const labelTest = (key: string, value: string) =>
-  [key, value].map(part => part.replace(/[\\,=!]/g, '\\$&')).join('=');
+  [key, value].map(part => part.replace(/[\\,=!()\s]/g, '\\$&')).join('=');

@@ -18,6 +18,7 @@ const roleWord = (role: string) => (t().roles as Record<string, string>)[role] ?
 function whereText(grant: Grant): string {
   if (grant.everything) return t().everything;
   return [
+    ...(grant.label ? [grant.label] : []),
     ...(grant.namespaces.length > 0 ? [t().inNamespaces(grant.namespaces.join(', '))] : []),
     ...(grant.businesses.length > 0 ? [t().inBusinesses(grant.businesses.join(', '))] : []),
   ].join(' · ');
@@ -104,8 +105,8 @@ export function Grants({ of, name, grants, reload }: GrantsProps) {
   const texts = t();
   const path = `/${of}/${segment(name)}/grants`;
   const revoke = (grant: Grant) => {
-    const { role, namespaces, businesses } = grant;
-    const body = grant.everything ? { role } : { role, namespaces, businesses };
+    const { role, namespaces, businesses, label } = grant;
+    const body = grant.everything ? { role } : { role, namespaces, businesses, ...(label ? { label } : {}) };
     call('DELETE', path, { body }).then(reload, (error: Error) =>
       toast(() => `${texts.refused}: ${errorText(error)}`, 'bad'),
     );

@@ -15,6 +15,7 @@ import { Since, Time } from '../../components/time';
 import { t as common } from '../../i18n/common';
 import { bytes, hostText } from '../../i18n/format';
 import { useLive } from '../../live/live';
+import { Labels } from '../../process/labels';
 import { ProcessTable } from '../../process/process-table';
 import { TimelineList } from '../../process/why';
 import { useTitle } from '../../shell/title';
@@ -78,6 +79,7 @@ function HostHead({ row }: { row: Host }) {
     [words.facts.root, row.root === null || row.root === undefined ? null : row.root ? common().yes : common().no],
     [words.facts.relay, row.relay],
     [words.facts.enrolled, row.enrolled_at > 0 && <Time at={row.enrolled_at} />],
+    [words.facts.labels, Object.keys(row.labels).length > 0 && <Labels labels={row.labels} />],
     [words.facts.agentId, row.agent_id && <code>{row.agent_id}</code>],
   ];
   return (

@@ -95,6 +95,7 @@ function Account() {
                           {grant.everything
                             ? words.everything
                             : [
+                                ...(grant.label ? [grant.label] : []),
                                 ...(grant.namespaces.length > 0 ? [words.namespaces(grant.namespaces.join(', '))] : []),
                                 ...(grant.businesses.length > 0 ? [words.businesses(grant.businesses.join(', '))] : []),
                               ].join(' · ')}
