@@ -25,7 +25,7 @@ Examples:
   muster logs web/nginx -f                       on all its hosts, until Ctrl-C
   muster logs web/nginx --tail 1000 -H 10.0.0.1,10.0.0.2
   muster logs web/nginx -l zone=a                on its hosts with this label
-  muster logs -l tier=front,env!=test --since 5m of every process with these labels
+  muster logs -l 'tier=front,env!=test' --since 5m   of every process with these labels
   muster logs web/nginx -o json | jq -r .line
 
 On several hosts each line begins with its host, of several processes also with their names: host after host, or with -f as they come.

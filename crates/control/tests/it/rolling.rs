@@ -109,6 +109,7 @@ async fn a_process_that_dies_at_the_gate_stops_the_job_at_its_canary() {
             exit: Exit::Code(3),
             at: UnixMillis(5),
             oom: false,
+            memory: None,
         }),
         ..Status::default()
     };

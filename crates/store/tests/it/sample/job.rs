@@ -3,8 +3,8 @@
 use model::change::Changes;
 use model::config_template::TemplateId;
 use model::job::{
-    AfterRelease, Isolation, JobAction, JobArea, JobId, JobOptions, JobRow, JobStatus, JobTarget,
-    JobTaskLabel, JobTaskRow,
+    AfterRelease, Gate, Isolation, JobAction, JobArea, JobId, JobOptions, JobRow, JobStatus,
+    JobTarget, JobTaskLabel, JobTaskRow, TaskOrder,
 };
 use model::topology::{BkProcessId, BusinessId};
 use model::{Code, FullName, Host, Namespace, UnixMillis};
@@ -29,6 +29,9 @@ pub fn job(n: u32, status: JobStatus) -> JobRow {
             pause_secs: 60,
             config_template_ids: vec![TemplateId(n)],
             after_release: Some(AfterRelease::Reload),
+            canary: Some(n % 4 + 1),
+            gate: Some(Gate::parse("ready:30s").unwrap()),
+            order: Some(TaskOrder::Label("zone".into())),
         },
         app: "app".into(),
         user: format!("üser{}", n % 3),
