@@ -115,7 +115,7 @@ fn a_login_is_kept_as_a_token_and_ends_with_logout() {
     assert_eq!(caller["user"]["name"], "alice");
     assert_eq!(
         caller["user"]["grants"],
-        json!([{"role": "operator", "everything": false, "namespaces": ["web"], "businesses": []}])
+        json!([{"role": "operator", "everything": false, "namespaces": ["web"], "businesses": [], "label": null}])
     );
     assert!(caller["user"]["expires_at"].as_i64().unwrap() > 1_600_000_000_000);
     let shown = alice.fine(&["whoami"]).stdout;
