@@ -72,7 +72,7 @@ impl UpgradeFolder {
 
 impl Staging {
     fn state(&self) -> Result<UpgradeState, String> {
-        Ok(StateFile::read(&self.folder).to_state())
+        Ok(StateFile::current(&self.folder))
     }
 
     fn partial(&self, sha256: &Sha256) -> PathBuf {
@@ -183,6 +183,7 @@ impl Staging {
         let failed = |error: io::Error| format!("the upgrade cannot begin: {error}");
         let exe = std::env::current_exe().map_err(failed)?;
         let log = File::create(self.folder.join("upgrade.log")).map_err(failed)?;
+        StateFile::clear(&self.folder).map_err(failed)?;
         let mut command = Command::new(crate::image::without_deleted(exe));
         if self.program == "muster" {
             command.arg("agent");

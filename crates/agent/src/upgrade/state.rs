@@ -1,7 +1,7 @@
 //! `state.json` in the folder of upgrades: how the last one went, for the agent, which tells its server.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use model::upgrade::{Sha256, UpgradePhase, UpgradeState};
 use serde::{Deserialize, Serialize};
@@ -58,12 +58,23 @@ impl StateFile {
         serde_json::from_slice(&text).unwrap_or_default()
     }
 
-    /// Writes that the upgrade has begun, unless that process has written how it went already.
+    /// Forgets the last upgrade, before the next begins.
+    pub(crate) fn clear(folder: &Path) -> io::Result<()> {
+        match std::fs::remove_file(folder.join(FILE)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    /// Writes that the upgrade has begun, unless its process has written that, or how it went, already.
     pub(crate) fn write_if_absent(&self, folder: &Path) -> io::Result<()> {
-        let known = Self::read(folder);
-        match (known.pid, known.start_time) == (self.pid, self.start_time) {
-            true => Ok(()),
-            false => self.write(folder),
+        let new = self.write_beside(folder)?;
+        // Unlike a rename, a link replaces nothing.
+        let linked = std::fs::hard_link(&new, folder.join(FILE));
+        std::fs::remove_file(&new)?;
+        match linked {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+            Ok(()) | Err(_) => Ok(()),
         }
     }
 
@@ -77,30 +88,46 @@ impl StateFile {
     }
 
     pub(crate) fn write(&self, folder: &Path) -> io::Result<()> {
-        let text = serde_json::to_vec(self)?;
-        let new = folder.join(format!("{FILE}.new"));
-        std::fs::write(&new, text)?;
+        let new = self.write_beside(folder)?;
         std::fs::rename(new, folder.join(FILE))
     }
 
-    /// For the server. An upgrade whose process is gone without a word was interrupted.
+    /// Writes a file of this process alone: the agent and the process that upgrades write at the same time.
+    fn write_beside(&self, folder: &Path) -> io::Result<PathBuf> {
+        let new = folder.join(format!("{FILE}.{}.new", std::process::id()));
+        std::fs::write(&new, serde_json::to_vec(self)?)?;
+        Ok(new)
+    }
+
+    /// How the last upgrade goes or went, for the server. One whose process is gone without a word was interrupted.
+    pub(crate) fn current(folder: &Path) -> UpgradeState {
+        let found = Self::read(folder);
+        if found.phase != UpgradePhase::Running || found.lives() {
+            return found.to_state();
+        }
+        // Its process has ended, so what it wrote last is there now; it may have been written after the first reading.
+        let last = Self::read(folder);
+        match last.phase {
+            UpgradePhase::Running => {
+                let why = "the upgrade was interrupted; the agent runs what is at its path";
+                last.ended(Some(why.to_owned())).to_state()
+            }
+            UpgradePhase::Idle | UpgradePhase::Done | UpgradePhase::Failed => last.to_state(),
+        }
+    }
+
+    fn lives(&self) -> bool {
+        let process = OtherProcess::find(self.pid).ok().flatten();
+        process.is_some_and(|process| process.start_time() == self.start_time)
+    }
+
+    /// As it was written.
     pub(crate) fn to_state(&self) -> UpgradeState {
-        let lives = || {
-            let process = OtherProcess::find(self.pid).ok().flatten();
-            process.is_some_and(|process| process.start_time() == self.start_time)
-        };
-        let (phase, message) = match self.phase {
-            UpgradePhase::Running if !lives() => (
-                UpgradePhase::Failed,
-                "the upgrade was interrupted; the agent runs what is at its path".to_owned(),
-            ),
-            phase => (phase, self.message.clone()),
-        };
         UpgradeState {
-            phase,
+            phase: self.phase,
             sha256: self.sha256.clone(),
             version: self.version.clone(),
-            message,
+            message: self.message.clone(),
             received: 0,
         }
     }
@@ -114,30 +141,27 @@ mod tests {
     fn an_upgrade_whose_process_is_gone_was_interrupted() {
         let dir = tempfile::tempdir().unwrap();
         let hash = Sha256::of_bytes(&[1; 32]);
-        assert_eq!(
-            StateFile::read(dir.path()).to_state(),
-            UpgradeState::default()
-        );
+        assert_eq!(StateFile::current(dir.path()), UpgradeState::default());
         let mine = StateFile::begun(&hash, "1.0.0", std::process::id() as i32);
         mine.write_if_absent(dir.path()).unwrap();
-        assert_eq!(
-            StateFile::read(dir.path()).to_state().phase,
-            UpgradePhase::Running
-        );
+        assert_eq!(StateFile::current(dir.path()).phase, UpgradePhase::Running);
         // It was quicker than the agent.
         mine.clone().ended(None).write(dir.path()).unwrap();
         mine.write_if_absent(dir.path()).unwrap();
-        assert_eq!(
-            StateFile::read(dir.path()).to_state().phase,
-            UpgradePhase::Done
-        );
+        assert_eq!(StateFile::current(dir.path()).phase, UpgradePhase::Done);
+        // The next one begins without it.
+        StateFile::clear(dir.path()).unwrap();
+        StateFile::clear(dir.path()).unwrap();
+        assert_eq!(StateFile::current(dir.path()), UpgradeState::default());
         let gone = StateFile {
             start_time: mine.start_time + 1,
             ..mine
         };
         gone.write(dir.path()).unwrap();
-        let state = StateFile::read(dir.path()).to_state();
+        let state = StateFile::current(dir.path());
         assert_eq!(state.phase, UpgradePhase::Failed);
         assert!(state.message.contains("interrupted"), "{state:?}");
+        let left = std::fs::read_dir(dir.path()).unwrap();
+        assert_eq!(left.count(), 1, "only the state itself");
     }
 }
