@@ -15,6 +15,15 @@ pub(super) fn next_version() -> String {
     format!("{start}{}", (last + 1) % 10)
 }
 
+/// What the binaries of the next version say. An optimised binary has its version in no place where it can be changed, so
+/// named ones are packaged as the next version as they are.
+pub(super) fn next_says() -> String {
+    match std::env::var_os("MUSTER_TEST_PROGRAMS") {
+        None => next_version(),
+        Some(_) => VERSION.to_owned(),
+    }
+}
+
 /// The folder of the programs that the workspace is built into.
 pub(super) fn programs() -> PathBuf {
     let built = Path::new(env!("CARGO_BIN_EXE_xtask")).parent().unwrap();
