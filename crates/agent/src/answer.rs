@@ -17,6 +17,8 @@ use std::task::{Context, Poll};
 use model::FullName;
 use model::figures::FigureSeries;
 use model::held::HeldReport;
+use model::run_history::RunRecord;
+use serde::Serialize;
 use supervisor::Request;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -53,6 +55,7 @@ enum AnswerSource {
     Held(oneshot::Receiver<HeldReport>),
     /// The same; none if the process is not held.
     Figures(FullName, oneshot::Receiver<Option<FigureSeries>>),
+    Runs(FullName, oneshot::Receiver<Option<Vec<RunRecord>>>),
     /// The whole answer, and how much of it was sent.
     Bytes(Vec<u8>, usize),
     Output(ProcessOutput),
@@ -102,12 +105,14 @@ impl Answers {
             Question::Held {}
             | Question::Logs(_)
             | Question::SelectedLogs(_)
+            | Question::RunLogs(_)
             | Question::WriteFile(_)
             | Question::ReadFile(_)
             | Question::UpgradePart(_)
             | Question::Upgrade(_)
             | Question::UpgradeState {}
             | Question::Figures(_)
+            | Question::Runs(_)
             | Question::Check {}
                 if self.open.len() >= MAX_OPEN =>
             {
@@ -156,7 +161,12 @@ impl Answers {
                 self.push(ask.id, source);
                 Some(Request::Figures(wanted.process, answer))
             }
-            Question::Logs(logs) | Question::SelectedLogs(logs) => {
+            Question::Runs(wanted) => {
+                let (answer, runs) = oneshot::channel();
+                self.push(ask.id, AnswerSource::Runs(wanted.process.clone(), runs));
+                Some(Request::Runs(wanted.process, answer))
+            }
+            Question::Logs(logs) | Question::SelectedLogs(logs) | Question::RunLogs(logs) => {
                 let (output, request) = ProcessOutput::new(logs);
                 self.push(ask.id, AnswerSource::Output(output));
                 Some(request)
@@ -213,6 +223,7 @@ impl Answers {
             AnswerSource::Output(written) if answer.credit > 0 => written.due(now),
             AnswerSource::Held(_)
             | AnswerSource::Figures(..)
+            | AnswerSource::Runs(..)
             | AnswerSource::Bytes(..)
             | AnswerSource::Output(_)
             | AnswerSource::Task(_)
@@ -226,6 +237,7 @@ impl Answers {
         self.open.iter().any(|answer| match &answer.source {
             AnswerSource::Held(_)
             | AnswerSource::Figures(..)
+            | AnswerSource::Runs(..)
             | AnswerSource::Bytes(..)
             | AnswerSource::Task(_)
             | AnswerSource::Refused(_) => true,
@@ -249,7 +261,7 @@ impl Answers {
 impl AnswerSource {
     fn next(&mut self, now: Instant, ask: impl FnMut(Request)) -> Option<NextChunk> {
         match self {
-            Self::Held(_) | Self::Figures(..) => None,
+            Self::Held(_) | Self::Figures(..) | Self::Runs(..) => None,
             Self::Refused(reason) => Some(NextChunk::Refused(std::mem::take(reason))),
             Self::Output(written) => written.next(now, ask),
             Self::Task(working) => working.next(),
@@ -284,12 +296,14 @@ impl AnswerSource {
                 let Poll::Ready(figures) = Pin::new(figures).poll(cx) else {
                     return false;
                 };
-                *self = match figures.map(|figures| figures.map(|it| serde_json::to_vec(&it))) {
-                    Ok(Some(Ok(bytes))) => Self::Bytes(bytes, 0),
-                    Ok(Some(Err(error))) => Self::Refused(error.to_string()),
-                    Ok(None) => Self::Refused(format!("the agent does not hold {process}")),
-                    Err(_) => Self::Refused("the supervisor ended".to_owned()),
+                *self = Self::of_process(process, figures);
+                true
+            }
+            Self::Runs(process, runs) => {
+                let Poll::Ready(runs) = Pin::new(runs).poll(cx) else {
+                    return false;
                 };
+                *self = Self::of_process(process, runs);
                 true
             }
             Self::Output(written) => written.poll_ready(cx),
@@ -304,6 +318,19 @@ impl AnswerSource {
                 true
             }
             Self::Bytes(..) | Self::Refused(_) => false,
+        }
+    }
+
+    /// What the supervisor answered about a process; none if it is not held.
+    fn of_process<T: Serialize>(
+        process: &FullName,
+        answer: Result<Option<T>, oneshot::error::RecvError>,
+    ) -> Self {
+        match answer.map(|answer| answer.map(|it| serde_json::to_vec(&it))) {
+            Ok(Some(Ok(bytes))) => Self::Bytes(bytes, 0),
+            Ok(Some(Err(error))) => Self::Refused(error.to_string()),
+            Ok(None) => Self::Refused(format!("the agent does not hold {process}")),
+            Err(_) => Self::Refused("the supervisor ended".to_owned()),
         }
     }
 }

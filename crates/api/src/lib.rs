@@ -30,6 +30,7 @@ mod reason;
 mod remove_hosts;
 mod replica;
 mod rows;
+mod run_history;
 mod scalar;
 pub mod schemas;
 mod task;
@@ -85,6 +86,7 @@ pub use reason::ReasonView;
 pub use remove_hosts::{HostsRemoved, RemoveHostsBody, RemovedHost};
 pub use replica::{Draining, ReplicaList, ReplicaRow};
 pub use rows::Rows;
+pub use run_history::{RunHistory, RunRecordView};
 pub use scalar::Scalar;
 pub use task::{
     Counts, FailureGroupView, FailureGroups, InspectionView, TargetResult, TaskDetail, TaskList,
@@ -106,4 +108,4 @@ pub use watch::{
     TemplateChange, TopologyChange,
 };
 pub use webhook::{CreatedWebhook, WebhookBody, WebhookList, WebhookRow, WebhookTest};
-pub use why::WhyView;
+pub use why::{CauseView, WhyView};

@@ -136,6 +136,8 @@ responses! {
         pub memory_used: Option<u64>,
         /// The limit that it reached, in bytes; null if it has none or none is known.
         pub memory_limit: Option<u64>,
+        /// Whether it ended because its host was restarted.
+        pub host_restarted: bool,
     }
 
     /// The result of a health check.
@@ -174,6 +176,7 @@ impl From<LastExit> for LastExitView {
             oom: last.oom,
             memory_used: known(last.memory.unwrap_or_default().used),
             memory_limit: known(last.memory.unwrap_or_default().limit),
+            host_restarted: last.host_restarted,
         }
     }
 }

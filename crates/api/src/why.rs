@@ -29,6 +29,8 @@ responses! {
         pub text: Cow<'a, str>,
         /// How the last run ended; null if none has.
         pub last_exit: Option<LastExitView>,
+        /// Why the last run ended; null if none has.
+        pub cause: Option<CauseView<'a>>,
         /// How often the agent has started it by itself since the last operation that did.
         pub tried: u32,
         /// When it starts next, else null.
@@ -37,5 +39,18 @@ responses! {
         /// The last lines of the run that ended; empty if there is none, its agent is away, or the caller may not read
         /// output.
         pub output: Vec<String>,
+    }
+
+    /// Why a run ended.
+    pub struct CauseView<'a> {
+        /// `exit`, `signal`, `oom`, `limit`, `health`, `operator`, `host_restarted`, or `not_seen` (the agent could not see it).
+        pub code: Cow<'a, str>,
+        /// As the code needs: `exit_code`, `signal`, `used` and `limit` (bytes), `op`, `user`, `app`, `from`.
+        #[schema(value_type = BTreeMap<String, String>)]
+        pub params: BTreeMap<Cow<'a, str>, String>,
+        /// A sentence for people.
+        pub text: Cow<'a, str>,
+        #[schema(value_type = i64)]
+        pub at: UnixMillis,
     }
 }

@@ -10,8 +10,8 @@ use crate::out::{Format, Out};
 use crate::verb::{
     agent, app, audit, completions, console, context, diff, drain, edit, events, export,
     expression, figures, generate, group, hosts, job, login, logins, logout, logs, operate, passwd,
-    ps, register, relay, replicas, rm, search, server, status, store, summary, task, template,
-    timeline, token, topology, unregister, up, update, user, watch, webhook, whoami, why,
+    ps, register, relay, replicas, rm, runs, search, server, status, store, summary, task,
+    template, timeline, token, topology, unregister, up, update, user, watch, webhook, whoami, why,
 };
 
 const EXAMPLES: &str = "\
@@ -142,6 +142,9 @@ pub enum Verb {
     /// Show what happened to a process or a host, and who asked for it
     #[command(after_help = timeline::EXAMPLES)]
     Timeline(timeline::Args),
+    /// List the last runs of a process, with how each ended
+    #[command(after_help = runs::EXAMPLES)]
+    Runs(runs::Args),
     /// Show what a process used in the last hour
     #[command(after_help = figures::EXAMPLES)]
     Figures(figures::Args),

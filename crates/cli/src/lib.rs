@@ -68,9 +68,9 @@ fn run(context: &Context, verb: Verb) -> Result<failure::Exit, failure::Failure>
     use verb::{
         agent, app, audit, completions, console, context as contexts, diff, drain, edit, events,
         export, expression, figures, generate, group, hosts, job, login, logins, logout, logs,
-        operate, passwd, ps, register, relay, replicas, rm, search, server, status, store, summary,
-        task, template, timeline, token, topology, unregister, up, update, user, watch, webhook,
-        whoami, why,
+        operate, passwd, ps, register, relay, replicas, rm, runs, search, server, status, store,
+        summary, task, template, timeline, token, topology, unregister, up, update, user, watch,
+        webhook, whoami, why,
     };
     match verb {
         Verb::Up(args) => up::run(context, &args),
@@ -95,6 +95,7 @@ fn run(context: &Context, verb: Verb) -> Result<failure::Exit, failure::Failure>
         Verb::Status(args) => status::run(context, &args),
         Verb::Why(args) => why::run(context, &args),
         Verb::Timeline(args) => timeline::run(context, &args),
+        Verb::Runs(args) => runs::run(context, &args),
         Verb::Figures(args) => figures::run(context, &args),
         Verb::Summary(args) => summary::run(context, &args),
         Verb::Task(args) => task::run(context, &args),

@@ -51,6 +51,7 @@ pub fn last_exit_text(last: LastExitView) -> String {
     let text = match (last.code, last.signal) {
         (Some(code), _) => format!("exit {code}"),
         (None, Some(signal)) => signal_name(signal),
+        (None, None) if last.host_restarted => "host restarted".to_owned(),
         (None, None) => "code unknown".to_owned(),
     };
     match last.oom {
@@ -134,5 +135,10 @@ mod tests {
         );
         assert_eq!(end(None, Some(40), false), "signal 40");
         assert_eq!(end(None, None, false), "code unknown");
+        let rebooted = LastExitView {
+            host_restarted: true,
+            ..LastExitView::default()
+        };
+        assert_eq!(last_exit_text(rebooted), "host restarted");
     }
 }

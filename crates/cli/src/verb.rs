@@ -30,6 +30,7 @@ pub mod relay;
 pub mod replicas;
 pub mod resource;
 pub mod rm;
+pub mod runs;
 pub mod search;
 pub mod server;
 pub mod status;

@@ -87,7 +87,7 @@ pub use watch::{
     Change, ChangeEvent, ChangeId, ChangeKey, ChangeReader, Figures, Missed, Registered,
 };
 pub use webhooks::{Deliveries, MAX_WEBHOOKS, WebhookHealth, Webhooks};
-pub use why::{Why, row_reason};
+pub use why::{Cause, Why, row_reason};
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};

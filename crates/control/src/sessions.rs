@@ -11,6 +11,7 @@ mod moving;
 mod outbox;
 mod question;
 mod report;
+mod runs;
 
 pub use config_files::FileOnHost;
 pub use held::{Comparison, DesiredState, HeldDifference, HeldView};

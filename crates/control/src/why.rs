@@ -1,5 +1,7 @@
 //! Why a process is as it is: one sentence from what is known of it, its last operation, and the output of the run that ended.
 
+mod cause;
+
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,9 +11,12 @@ use model::access::{Caller, Permission};
 use model::status::LastExit;
 use model::{Flag, FullName, Host, ProcessState, Reason, UnixMillis};
 
+pub use self::cause::Cause;
 use crate::timeline::{TimelineFilter, TimelineWord};
 use crate::{Control, ControlError, LogsOf, TimelineEntry};
 
+/// How many of the last operations and events may explain an end.
+const MAX_HAPPENED: usize = 20;
 /// How many of the last lines are shown.
 const LAST_LINES: u32 = 20;
 /// The longest output that is shown.
@@ -30,6 +35,8 @@ pub struct Why {
     /// A sentence for people.
     pub text: String,
     pub last_exit: Option<LastExit>,
+    /// Why the last run ended; none if none has.
+    pub cause: Option<Cause>,
     /// How often the agent has started it by itself.
     pub tried: u32,
     /// When it starts next.
@@ -71,10 +78,15 @@ impl Control {
         host: Option<Host>,
     ) -> Result<Why, ControlError> {
         let known = self.known(caller, process, host)?;
-        let last = self.last_operation(caller, process, known.host).await?;
-        let reason = known.reason(last.as_ref());
+        let happened = self.happened(caller, process, known.host).await?;
+        let mut operations = happened.iter();
+        let last = operations.find(|entry| entry.kind == TimelineWord::Operation);
+        let reason = known.reason(last);
         Ok(Why {
-            since: known.since(last.as_ref()),
+            since: known.since(last),
+            cause: known
+                .last_exit
+                .map(|last| cause::cause(last, &happened, known.runs())),
             text: known.text(&reason),
             output: self.output(caller, process, &known).await,
             host: known.host,
@@ -104,25 +116,38 @@ impl Control {
         Ok(Known::new(&row))
     }
 
-    async fn last_operation(
+    /// The last operations and events, newest first.
+    async fn happened(
         &self,
         caller: &Caller,
         process: &FullName,
         host: Host,
-    ) -> Result<Option<TimelineEntry>, ControlError> {
+    ) -> Result<Vec<TimelineEntry>, ControlError> {
         // The timeline is of a whole namespace.
         if !caller.may(Permission::View, &process.namespace) {
-            return Ok(None);
+            return Ok(Vec::new());
         }
-        let filter = TimelineFilter {
-            limit: 1,
+        let page = |limit: usize, kinds: &[TimelineWord]| TimelineFilter {
+            limit,
             process: Some(process.clone()),
             host: Some(host),
-            kinds: Some(vec![TimelineWord::Operation]),
+            kinds: Some(kinds.to_vec()),
             ..TimelineFilter::default()
         };
-        let mut view = self.events().timeline(caller, filter).await?;
-        Ok(view.entries.pop())
+        let events = self.events();
+        let words = [
+            TimelineWord::Operation,
+            TimelineWord::Event,
+            TimelineWord::Health,
+        ];
+        let all = page(MAX_HAPPENED, &words);
+        let mut all = events.timeline(caller, all).await?.entries;
+        if (all.iter()).all(|entry| entry.kind != TimelineWord::Operation) {
+            // Many events since do not hide the last operation.
+            let last = page(1, &words[..1]);
+            all.extend(events.timeline(caller, last).await?.entries);
+        }
+        Ok(all)
     }
 
     /// Output is read like logs, which takes another permission. What cannot be read is left out.
@@ -215,16 +240,7 @@ impl Known {
             (_, ProcessState::Failed) => "gave_up",
             (_, ProcessState::Stopped) => match last.filter(|entry| is_stop(&entry.code)) {
                 Some(entry) if self.wanted == Flag::Stopped => {
-                    params.insert("op".into(), entry.code.clone());
-                    for (key, value) in [
-                        ("user", &entry.user),
-                        ("app", &entry.app),
-                        ("from", &entry.from),
-                    ] {
-                        if !value.is_empty() {
-                            params.insert(key.into(), value.clone());
-                        }
-                    }
+                    params.extend(cause::params_of(entry));
                     "stopped_by"
                 }
                 _ if self.wanted == Flag::Running => "down",
@@ -373,12 +389,7 @@ mod tests {
     fn what_gave_up_says_how_often_and_how_it_ended() {
         let mut known = known(ProcessState::Failed);
         known.tried = 4;
-        known.last_exit = Some(LastExit {
-            exit: Exit::Code(1),
-            at: UnixMillis(70),
-            oom: false,
-            memory: None,
-        });
+        known.last_exit = Some(LastExit::new(Exit::Code(1), UnixMillis(70)));
         let reason = known.reason(None);
         assert_eq!(
             known.text(&reason),

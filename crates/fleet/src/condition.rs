@@ -90,7 +90,8 @@ impl Marks {
     }
 }
 
-/// An exit in two bytes: its value in the lower one, which the kernel does not exceed; its kind and `oom` in the upper one.
+/// An exit in two bytes: its value in the lower one, which the kernel does not exceed; its kind, `oom` and
+/// `host_restarted` in the upper one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PackedExit(pub(crate) u16);
 
@@ -99,6 +100,7 @@ impl PackedExit {
     const SIGNAL: u16 = 2 << 8;
     const UNSEEN: u16 = 3 << 8;
     const KIND: u16 = 3 << 8;
+    const HOST_RESTARTED: u16 = 1 << 14;
     const OOM: u16 = 1 << 15;
 
     fn of(last: LastExit) -> Self {
@@ -107,7 +109,13 @@ impl PackedExit {
             Exit::Signal(signal) => Self::SIGNAL | (signal & 0xFF) as u16,
             Exit::Unseen => Self::UNSEEN,
         };
-        Self(if last.oom { packed | Self::OOM } else { packed })
+        let oom = if last.oom { Self::OOM } else { 0 };
+        let host_restarted = if last.host_restarted {
+            Self::HOST_RESTARTED
+        } else {
+            0
+        };
+        Self(packed | oom | host_restarted)
     }
 
     fn unpack(self, at: UnixMillis) -> Option<LastExit> {
@@ -118,12 +126,10 @@ impl PackedExit {
             Self::UNSEEN => Exit::Unseen,
             _ => return None,
         };
-        let oom = self.0 & Self::OOM != 0;
         Some(LastExit {
-            exit,
-            at,
-            oom,
-            memory: None,
+            oom: self.0 & Self::OOM != 0,
+            host_restarted: self.0 & Self::HOST_RESTARTED != 0,
+            ..LastExit::new(exit, at)
         })
     }
 }
@@ -189,10 +195,9 @@ mod tests {
                     restarts: 9,
                     next_at: UnixMillis(8_000),
                     last_exit: exit.map(|exit| LastExit {
-                        exit,
-                        at,
                         oom,
-                        memory: None,
+                        host_restarted: exit == Exit::Unseen,
+                        ..LastExit::new(exit, at)
                     }),
                     restart_needed: oom,
                     ..Status::default()

@@ -548,13 +548,12 @@ fn unhappy() -> Status {
         next_at: UnixMillis::from_secs(900),
         restarts: 4,
         last_exit: Some(LastExit {
-            exit: Exit::Signal(9),
-            at: UnixMillis::from_secs(800),
             oom: true,
             memory: Some(OomMemory {
                 used: 104_857_599,
                 limit: 104_857_600,
             }),
+            ..LastExit::new(Exit::Signal(9), UnixMillis::from_secs(800))
         }),
         health: Some(HealthResult {
             ok: false,

@@ -26,6 +26,7 @@ pub mod line_pattern;
 pub mod name;
 pub mod operation;
 pub mod reason;
+pub mod run_history;
 pub mod scope;
 pub mod selector;
 pub mod spec;

@@ -178,6 +178,26 @@ pub struct LastExit {
     /// Its memory then, as far as that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<OomMemory>,
+    /// It ended because its host was restarted.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub host_restarted: bool,
+}
+
+impl LastExit {
+    /// An end that the kernel's memory killer did not cause.
+    pub fn new(exit: Exit, at: UnixMillis) -> Self {
+        Self {
+            exit,
+            at,
+            oom: false,
+            memory: None,
+            host_restarted: false,
+        }
+    }
+}
+
+fn is_false(flag: &bool) -> bool {
+    !*flag
 }
 
 /// The memory of a run that the kernel killed because memory was short, in bytes. 0 means not known.

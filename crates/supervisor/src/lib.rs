@@ -40,6 +40,7 @@ use model::event::Event;
 use model::figures::FigureSeries;
 use model::group::ProcessGroup;
 use model::held::HeldReport;
+use model::run_history::RunRecord;
 use model::spec::Probe;
 use model::{
     Flag, FullName, Labels, LinePattern, Namespace, Op, OpId, Outcome, Spec, Status, UnixMillis,
@@ -66,6 +67,8 @@ pub enum Request {
     Held(oneshot::Sender<HeldReport>),
     /// The figures of a process over the last hour; none if it is not held.
     Figures(FullName, oneshot::Sender<Option<FigureSeries>>),
+    /// The last runs of a process, oldest first; none if it is not held.
+    Runs(FullName, oneshot::Sender<Option<Vec<RunRecord>>>),
     /// Open the output of a process.
     Logs(LogRequest, oneshot::Sender<Result<Log, LogError>>),
 }
@@ -93,6 +96,8 @@ pub enum WhichRun {
     Current,
     /// The one before that.
     Previous,
+    /// The one with this number in the history.
+    Numbered(u32),
 }
 
 /// Why there is no output to read.

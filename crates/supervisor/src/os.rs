@@ -54,6 +54,7 @@ pub(crate) mod procfs;
 mod regular;
 pub(crate) mod rights;
 pub(crate) mod rotate;
+pub(crate) mod run_ends;
 #[cfg_attr(fake_os, path = "fake_os/sample.rs")]
 pub(crate) mod sample;
 #[cfg_attr(fake_os, path = "fake_os/shortage.rs")]

@@ -19,6 +19,7 @@ mod outbox;
 mod output;
 mod pace;
 mod request;
+mod run_history;
 mod sample;
 mod schedule;
 mod side_command;

@@ -47,6 +47,8 @@ pub enum Question {
     Logs(Logs),
     /// The same with fields that agents did not always know: these refuse the question instead of ignoring the fields.
     SelectedLogs(Logs),
+    /// The same for one run by its number, which agents learned still later.
+    RunLogs(Logs),
     /// Write this file. Answered at once with an empty output, and with a [`model::config_file::WrittenFile`] as JSON when it is
     /// done.
     WriteFile(WriteFile),
@@ -62,6 +64,8 @@ pub enum Question {
     UpgradeState {},
     /// How much did this process use in the last hour? Answered with a [`model::figures::FigureSeries`] as JSON.
     Figures(FiguresOf),
+    /// What were the last runs of this process? Answered with [`model::run_history::RunRecord`]s as JSON.
+    Runs(RunsOf),
     /// Is the host fit for an agent? Answered at once with an empty output, and with a [`model::host_check::HostCheckReport`] as
     /// JSON when all is checked.
     Check {},
@@ -89,14 +93,19 @@ pub struct Logs {
     /// Only lines that match.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grep: Option<LinePattern>,
+    /// The run with this number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<u32>,
 }
 
 impl Logs {
     /// The question for an agent of any version.
     pub fn into_question(self) -> Question {
-        match self.previous || self.since_ms.is_some() || self.grep.is_some() {
-            true => Question::SelectedLogs(self),
-            false => Question::Logs(self),
+        let is_selected = self.previous || self.since_ms.is_some() || self.grep.is_some();
+        match (self.run, is_selected) {
+            (Some(_), _) => Question::RunLogs(self),
+            (None, true) => Question::SelectedLogs(self),
+            (None, false) => Question::Logs(self),
         }
     }
 }
@@ -144,6 +153,11 @@ pub struct FiguresOf {
     pub process: FullName,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunsOf {
+    pub process: FullName,
+}
+
 impl Ask {
     pub fn new(id: u64, question: &Question) -> Self {
         let body_json = serde_json::to_string(question).expect("a question has only string keys");
@@ -155,8 +169,10 @@ impl Ask {
             | Question::Held {}
             | Question::Logs(_)
             | Question::SelectedLogs(_)
+            | Question::RunLogs(_)
             | Question::ReadFile(_)
             | Question::Figures(_)
+            | Question::Runs(_)
             | Question::Check {}
             | Question::More { .. }
             | Question::Cancel => Bytes::new(),
@@ -263,15 +279,18 @@ mod tests {
                 previous: since.is_some(),
                 since_ms: since.map(u64::from),
                 grep: since.map(|_| LinePattern::parse("a|b").unwrap()),
+                run: None,
             };
             let file = DesiredFile { path: path.clone(), mode, ..wanted() };
             for question in [
                 Question::Held {},
                 logs(None).into_question(),
                 logs(Some(chunks)).into_question(),
+                Logs { run: Some(chunks), ..logs(Some(chunks)) }.into_question(),
                 Question::WriteFile(WriteFile { file, content: content.into() }),
                 Question::ReadFile(ReadFile { path, max_bytes }),
                 Question::Figures(FiguresOf { process: process.clone() }),
+                Question::Runs(RunsOf { process: process.clone() }),
                 Question::UpgradePart(UpgradePart { sha256: Sha256::of_bytes(&[7; 32]), size: max_bytes, offset: id, content: "part".into() }),
                 Question::Upgrade(Upgrade { sha256: Sha256::of_bytes(&[7; 32]), version: "1.2.3".into() }),
                 Question::UpgradeState {},

@@ -177,6 +177,8 @@ pub struct LastExitFrame {
     pub memory_used: u64,
     #[prost(uint64, tag = "6")]
     pub memory_limit: u64,
+    #[prost(bool, tag = "7")]
+    pub host_restarted: bool,
 }
 
 impl From<LastExit> for LastExitFrame {
@@ -194,6 +196,7 @@ impl From<LastExit> for LastExitFrame {
             oom: last.oom,
             memory_used: last.memory.unwrap_or_default().used,
             memory_limit: last.memory.unwrap_or_default().limit,
+            host_restarted: last.host_restarted,
         }
     }
 }
@@ -213,6 +216,7 @@ impl From<LastExitFrame> for LastExit {
                 limit: frame.memory_limit,
             }
             .known(),
+            host_restarted: frame.host_restarted,
         }
     }
 }

@@ -148,9 +148,10 @@ fn open(logs: &Logs, tail_lines: u32, after_run: Option<u32>) -> (State, Request
     let (answer, log) = oneshot::channel();
     let wanted = LogRequest {
         process: logs.process.clone(),
-        run: match logs.previous {
-            true => WhichRun::Previous,
-            false => WhichRun::Current,
+        run: match (logs.run, logs.previous) {
+            (Some(number), _) => WhichRun::Numbered(number),
+            (None, true) => WhichRun::Previous,
+            (None, false) => WhichRun::Current,
         },
         since: logs.since_ms.map(Duration::from_millis),
         pattern: logs.grep.clone(),

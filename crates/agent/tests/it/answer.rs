@@ -36,6 +36,7 @@ fn logs(follow: bool) -> Question {
         previous: false,
         since_ms: None,
         grep: None,
+        run: None,
     })
 }
 
@@ -213,6 +214,7 @@ async fn no_more_than_a_window_is_sent_ahead_of_the_reader() {
             previous: false,
             since_ms: None,
             grep: None,
+            run: None,
         });
         send(&mut server, Ask::new(1, &all)).await;
         let mut bytes = 0;

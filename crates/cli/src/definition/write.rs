@@ -236,7 +236,7 @@ mod tests {
                 "net_max": 15, "log_max_bytes": 8192, "log_keep": 3},
             "restart": {"delay": 1, "factor": 1.5, "delay_max": 60, "jitter": 0, "reset": 120, "give_up": "never"},
             "stop": {"signals": ["SIGQUIT", "SIGTERM"], "grace": 2},
-            "schedule": {"missed": "once", "overlap": "kill", "jitter": 30},
+            "schedule": {"missed": "once", "overlap": "kill", "jitter": 30, "history": 20},
         });
         let all = [exported("web/nginx", whole), exported("db/业务", plain())];
         for definitions in [&all[..1], &all[..]] {

@@ -21,6 +21,7 @@ pub const EXAMPLES: &str = "\
 Examples:
   muster logs web/nginx                          the last 100 lines of its current or last run
   muster logs web/nginx --previous               of the run before: why did it crash?
+  muster logs ops/backup --run 7                 of one run: muster runs ops/backup lists them
   muster logs web/nginx --since 10m --grep 'error|warn'
   muster logs web/nginx -f                       on all its hosts, until Ctrl-C
   muster logs web/nginx --tail 1000 -H 10.0.0.1,10.0.0.2
@@ -65,6 +66,9 @@ pub struct Args {
     /// The run before the current one; before the last one, if it does not run
     #[arg(short, long, conflicts_with = "follow")]
     previous: bool,
+    /// The run with this number: muster runs lists them
+    #[arg(long, value_name = "N", conflicts_with_all = ["follow", "previous", "since"], value_parser = clap::value_parser!(u32).range(1..))]
+    run: Option<u32>,
     /// Only what was written within this time: 90s, 10m, 2h, 1d; of all runs that are kept
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     since: Option<Duration>,
@@ -87,6 +91,7 @@ impl Args {
             .query("tail", self.tail)
             .maybe("follow", self.follow.then_some(true))
             .maybe("previous", self.previous.then_some(true))
+            .maybe("run", self.run)
             .maybe(
                 "since",
                 self.since.map(|since| format!("{}s", since.as_secs())),
@@ -111,6 +116,7 @@ impl Args {
             (true, ..) => "no line matches",
             (false, true, _) => "nothing was written within that time",
             (false, false, true) => "the run before wrote nothing",
+            (false, false, false) if self.run.is_some() => "that run wrote nothing",
             (false, false, false) => "it has written nothing",
         }
     }

@@ -301,7 +301,11 @@ fn spec_fields(fields: &mut FieldList, spec: &Spec) {
             Overlap::Wait => "waits while one goes on",
             Overlap::Kill => "kills one that goes on",
         };
-        let text = format!("up to {} s late, {missed}, {overlap}", rules.jitter);
+        let kept = match rules.history {
+            0 => String::new(),
+            history => format!(", output of {history} runs kept"),
+        };
+        let text = format!("up to {} s late, {missed}, {overlap}{kept}", rules.jitter);
         fields.put("schedule", &text);
     }
     if !spec.stop.is_default() {

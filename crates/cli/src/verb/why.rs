@@ -55,7 +55,15 @@ fn show(out: &Out, why: &WhyView) -> Result<(), Failure> {
         fields.put("since", &moment(why.since, now));
     }
     if let Some(exit) = why.last_exit {
-        fields.put("last run", &last_exit_text(exit));
+        let ended = format!("{}, {}", last_exit_text(exit), moment(exit.at, now));
+        fields.put("last run", &ended);
+    }
+    if let Some(cause) = &why.cause {
+        let code = cause.code.replace('_', " ");
+        fields.put(
+            "because",
+            &format!("{}: {}", clean(&code), clean(&cause.text)),
+        );
     }
     if why.tried > 0 {
         fields.put("tried", &format!("{} times by itself", why.tried));

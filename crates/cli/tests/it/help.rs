@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::command::muster;
 use crate::fake_server::{FakeServer, ok, status};
 
-const VERBS: [&str; 45] = [
+const VERBS: [&str; 46] = [
     "up",
     "server",
     "agent",
@@ -32,6 +32,7 @@ const VERBS: [&str; 45] = [
     "status",
     "why",
     "timeline",
+    "runs",
     "figures",
     "summary",
     "task",

@@ -36,6 +36,7 @@ mod real_server;
 mod reference;
 mod register;
 mod relay;
+mod runs;
 mod spec_sections;
 mod store;
 mod summary;

@@ -81,10 +81,11 @@ fn the_signals_of_a_stop_have_flags_and_keys_with_units() {
 
 #[test]
 fn the_rules_of_a_schedule_have_flags_and_keys_with_units() {
-    let flags = "--auto-type periodic --crontab @daily --schedule-missed once --schedule-overlap kill --schedule-jitter 5m";
+    let flags = "--auto-type periodic --crontab @daily --schedule-missed once --schedule-overlap kill --schedule-jitter 5m \
+                 --schedule-history 20";
     assert_eq!(
         by_flags("schedule", flags),
-        json!({"missed": "once", "overlap": "kill", "jitter": 300})
+        json!({"missed": "once", "overlap": "kill", "jitter": 300, "history": 20})
     );
     let tables = "[monitor_policy]\nauto_type = 'periodic'\ncrontab_rule = '@daily'\n\
                   [schedule]\noverlap = 'wait'\njitter = '10m'\n";

@@ -12,6 +12,7 @@ fn answering() -> FakeServer {
             json!({"process": "web/nginx", "host": "0:10.0.0.1", "state": "failed", "since": 1_700_000_000_000_i64,
                 "code": "gave_up", "params": {"tried": "4"}, "text": "the agent gave up after 4 attempts",
                 "last_exit": {"code": 1, "signal": null, "at": 1_700_000_000_000_i64, "oom": false}, "tried": 4,
+                "cause": {"code": "host_restarted", "params": {}, "text": "its host was restarted", "at": 1_700_000_000_000_i64},
                 "next": null, "output": ["no such table", "bye \u{1b}[31m"]}),
         )
     })
@@ -30,6 +31,11 @@ fn a_sentence_says_why_and_the_output_follows() {
         Some("web/nginx on 0:10.0.0.1: failed: the agent gave up after 4 attempts")
     );
     assert!(ran.stdout.contains("tried"), "{ran:?}");
+    assert!(
+        ran.stdout
+            .contains("host restarted: its host was restarted\n"),
+        "{ran:?}"
+    );
     assert!(ran.stdout.contains("  no such table\n"), "{ran:?}");
     assert!(!ran.stdout.contains('\u{1b}'), "{ran:?}");
     assert_eq!(

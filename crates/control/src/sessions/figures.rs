@@ -3,6 +3,7 @@
 use model::access::{Caller, Permission};
 use model::figures::FigureSeries;
 use model::{FullName, Host};
+use serde::de::DeserializeOwned;
 use wire::ask::{FiguresOf, Question};
 
 use super::Sessions;
@@ -23,23 +24,30 @@ impl Sessions {
         let question = Question::Figures(FiguresOf {
             process: process.clone(),
         });
-        let too_old = || {
-            ControlError::NotFound(format!(
-                "the agent of host {host} is too old to keep figures: upgrade it (muster agent upgrade)"
-            ))
-        };
+        let series: FigureSeries = self.ask_for(host, question, "figures").await?;
+        Ok((host, series.bound()))
+    }
+
+    /// Asks an agent for something that older ones do not keep.
+    pub(super) async fn ask_for<T: DeserializeOwned>(
+        &self,
+        host: Host,
+        question: Question,
+        what: &str,
+    ) -> Result<T, ControlError> {
         let answer = match self.ask(host, question).await {
             Err(ControlError::NotFound(reason)) if reason.starts_with(UNKNOWN_QUESTION) => {
-                return Err(too_old());
+                return Err(ControlError::NotFound(format!(
+                    "the agent of host {host} is too old to keep {what}: upgrade it (muster agent upgrade)"
+                )));
             }
             answer => answer?.whole().await?,
         };
-        let series: FigureSeries = serde_json::from_slice(&answer).map_err(|error| {
-            tracing::warn!(%host, %error, "cannot read the figures of an agent");
+        serde_json::from_slice(&answer).map_err(|error| {
+            tracing::warn!(%host, %error, what, "cannot read the answer of an agent");
             ControlError::Away(format!(
                 "the agent of host {host} answered in no known form: it may be of another version"
             ))
-        })?;
-        Ok((host, series.bound()))
+        })
     }
 }

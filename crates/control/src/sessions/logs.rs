@@ -34,6 +34,8 @@ pub struct LogsOf {
     pub since: Option<Duration>,
     /// Only lines that match.
     pub grep: Option<LinePattern>,
+    /// The run with this number in the history; not with `follow`, `previous` or `since`.
+    pub run: Option<u32>,
 }
 
 impl LogsOf {
@@ -48,6 +50,7 @@ impl LogsOf {
             previous: false,
             since: None,
             grep: None,
+            run: None,
         }
     }
 
@@ -61,6 +64,7 @@ impl LogsOf {
                 .since
                 .map(|since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX)),
             grep: self.grep.clone(),
+            run: self.run,
         };
         logs.into_question()
     }
@@ -76,6 +80,10 @@ impl Sessions {
         if wanted.previous && wanted.follow {
             let rule = "cannot be followed: the run before the current one has ended";
             return Err(Invalid::new("previous", rule).into());
+        }
+        if wanted.run.is_some() && (wanted.follow || wanted.previous || wanted.since.is_some()) {
+            let rule = "names one run: leave out follow, previous and since";
+            return Err(Invalid::new("run", rule).into());
         }
         let labels = wanted.labels.as_ref();
         let (host, id) = self.only_host(

@@ -95,12 +95,14 @@ impl Questions {
             Question::Held {}
             | Question::Logs(_)
             | Question::SelectedLogs(_)
+            | Question::RunLogs(_)
             | Question::WriteFile(_)
             | Question::ReadFile(_)
             | Question::UpgradePart(_)
             | Question::Upgrade(_)
             | Question::UpgradeState {}
             | Question::Figures(_)
+            | Question::Runs(_)
             | Question::Check {} => *of == id,
             Question::More { .. } | Question::Cancel => false,
         };

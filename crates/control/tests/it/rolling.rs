@@ -105,12 +105,7 @@ async fn a_process_that_dies_at_the_gate_stops_the_job_at_its_canary() {
         state: State::Stopped,
         process_state: ProcessState::Backoff,
         pid: -1,
-        last_exit: Some(LastExit {
-            exit: Exit::Code(3),
-            at: UnixMillis(5),
-            oom: false,
-            memory: None,
-        }),
+        last_exit: Some(LastExit::new(Exit::Code(3), UnixMillis(5))),
         ..Status::default()
     };
     agents[0].reports("web/a", died).await;

@@ -8,6 +8,8 @@ use crate::{Invalid, lenient};
 
 /// The longest jitter, in seconds.
 pub const MAX_JITTER: i64 = 3600;
+/// Of how many runs the output can be kept.
+pub const MAX_HISTORY: i64 = 100;
 
 /// `spec.schedule`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,6 +22,9 @@ pub struct ScheduleRules {
     /// Each run begins up to this many seconds after its time.
     #[serde(skip_serializing_if = "is_zero")]
     pub jitter: u32,
+    /// Of how many runs the output is kept; 0 for as many as the agent keeps of every process.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub history: u32,
 }
 
 impl ScheduleRules {
@@ -73,21 +78,26 @@ pub struct RawScheduleRules {
     pub overlap: Option<Overlap>,
     #[serde(deserialize_with = "lenient::int")]
     pub jitter: Option<i64>,
+    #[serde(deserialize_with = "lenient::int")]
+    pub history: Option<i64>,
 }
 
 impl RawScheduleRules {
     /// Validates; errors name the field relative to `schedule`.
     pub(super) fn complete(self, has_rule: bool) -> Result<ScheduleRules, Invalid> {
         let jitter = within("jitter", self.jitter, 0, MAX_JITTER)?;
+        let history = within("history", self.history, 0, MAX_HISTORY)?;
         let rules = ScheduleRules {
             missed: self.missed.unwrap_or_default(),
             overlap: self.overlap.unwrap_or_default(),
             jitter: jitter.unwrap_or(0) as u32,
+            history: history.unwrap_or(0) as u32,
         };
-        let field = match (rules.missed.is_default(), rules.overlap.is_default()) {
-            (false, _) => "missed",
-            (true, false) => "overlap",
-            (true, true) => "jitter",
+        let field = match rules {
+            rules if !rules.missed.is_default() => "missed",
+            rules if !rules.overlap.is_default() => "overlap",
+            rules if rules.jitter > 0 => "jitter",
+            _ => "history",
         };
         ensure!(
             has_rule || rules.is_default(),
@@ -112,10 +122,13 @@ mod tests {
 
     #[test]
     fn all_settings_round_trip_through_json() {
-        let given = json!({"missed": "once", "overlap": "kill", "jitter": "30"});
+        let given = json!({"missed": "once", "overlap": "kill", "jitter": "30", "history": 20});
         let rules = complete(given, true).unwrap();
         let text = serde_json::to_string(&rules).unwrap();
-        assert_eq!(text, r#"{"missed":"once","overlap":"kill","jitter":30}"#);
+        assert_eq!(
+            text,
+            r#"{"missed":"once","overlap":"kill","jitter":30,"history":20}"#
+        );
         assert_eq!(serde_json::from_str::<ScheduleRules>(&text).unwrap(), rules);
         for absent in [
             json!({}),
@@ -132,6 +145,8 @@ mod tests {
             (json!({"jitter": -1}), true, "jitter"),
             (json!({"jitter": 3601}), true, "jitter"),
             (json!({"jitter": 5}), false, "jitter"),
+            (json!({"history": 101}), true, "history"),
+            (json!({"history": 5}), false, "history"),
             (json!({"missed": "once"}), false, "missed"),
             (json!({"overlap": "wait"}), false, "overlap"),
         ] {

@@ -34,6 +34,7 @@ mod replicas;
 mod request;
 mod response;
 mod results;
+mod runs;
 mod search;
 mod selection;
 mod summary;
@@ -72,6 +73,7 @@ pub(crate) fn routes() -> OpenApiRouter<HttpState> {
         ))
         .routes(routes!(logs::logs))
         .routes(routes!(why::why))
+        .routes(routes!(runs::list))
         .routes(routes!(figures::process))
         .routes(routes!(figures::states))
         .routes(routes!(operate::operate))

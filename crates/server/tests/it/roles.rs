@@ -125,6 +125,7 @@ impl Operation {
             | "count_events"
             | "why"
             | "process_figures"
+            | "process_runs"
             | "state_figures"
             | "list_agent_binaries"
             | "list_replicas" => Needs::View,

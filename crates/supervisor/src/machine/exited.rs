@@ -118,10 +118,9 @@ impl Process {
 
     pub(super) fn note_exit(&mut self, exit: Exit, oom: Option<OomMemory>, cx: &Context<'_>) {
         self.last_exit = Some(LastExit {
-            exit,
-            at: cx.now.unix,
             oom: oom.is_some(),
             memory: oom.and_then(OomMemory::known),
+            ..LastExit::new(exit, cx.now.unix)
         });
     }
 

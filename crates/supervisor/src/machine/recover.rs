@@ -8,6 +8,7 @@
 //! carrying it out: it may have been carried out, and a later operation may have asked for the contrary.
 
 use model::Code;
+use model::status::{Exit, LastExit};
 
 use super::due::foreground_at;
 use super::{
@@ -20,7 +21,7 @@ impl Process {
         match boot {
             Boot::Same => self.goes_on(cx, out),
             Boot::Damaged => self.journal_was_damaged(cx, out),
-            Boot::Other => self.host_was_restarted(out),
+            Boot::Other => self.host_was_restarted(cx, out),
         }
     }
 
@@ -57,7 +58,13 @@ impl Process {
     }
 
     /// The host rebooted: no run is left, and whether the last step was taken is not known.
-    fn host_was_restarted(&mut self, out: &mut Vec<Action>) {
+    fn host_was_restarted(&mut self, cx: &Context<'_>, out: &mut Vec<Action>) {
+        if self.alive().is_some() {
+            self.last_exit = Some(LastExit {
+                host_restarted: true,
+                ..LastExit::new(Exit::Unseen, cx.now.unix)
+            });
+        }
         let operations: Vec<_> = self.operations().collect();
         let under_way = self.operation();
         for ticket in operations {

@@ -4,11 +4,14 @@
 //!   runs/web@nginx/7.19a8c3f2b10        what the 7th run wrote; it began at that time (milliseconds, hexadecimal)
 //!                  7.times              which length that file had when, see `output_times`
 //!                  8.19a8c3f9c44.log    the 8th run wrote into its `log_path`: the file, and where in it the run began
+//!                  ends                 how the last runs ended, see `run_ends`
 //! ```
 //!
 //! The folder is its own index, so that it needs neither the journal nor memory for each process. A run begins with its
 //! start command: a start that failed is a run, too, and so is the command that launches a daemon. Only the agent can read
 //! or enter the folders; a run has one descriptor that only appends.
+
+mod history;
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -95,15 +98,16 @@ impl KeptRuns {
         self.folder(name).join(file_name(id))
     }
 
-    /// Makes an empty output for a new run, and removes what is too old. The newest run so far may have been deleted: its
-    /// number is not given to another.
+    /// Makes an empty output for a new run, and removes what is too old; `keep` is how many the process wants kept, 0 for
+    /// as many as of every process. The newest run so far may have been deleted: its number is not given to another.
     pub(crate) fn begin(
         &self,
         name: &FullName,
         began: UnixMillis,
         newest: Option<RunId>,
+        keep: u32,
     ) -> io::Result<(Sink, OwnedFd, OpenRuns)> {
-        let (folder, open) = self.make_room(name, began, newest, false)?;
+        let (folder, open) = self.make_room(name, began, newest, (keep, false))?;
         let path = folder.join(open.newest.map_or_else(String::new, file_name));
         let file = spools::create_output(&path)?;
         let sink = Sink {
@@ -121,9 +125,10 @@ impl KeptRuns {
         name: &FullName,
         began: UnixMillis,
         newest: Option<RunId>,
+        keep: u32,
         sink: &Sink,
     ) -> io::Result<OpenRuns> {
-        let (folder, open) = self.make_room(name, began, newest, true)?;
+        let (folder, open) = self.make_room(name, began, newest, (keep, true))?;
         let file = open.newest.map_or_else(String::new, file_name);
         let place = LogPlace {
             path: sink.path.clone(),
@@ -145,14 +150,15 @@ impl KeptRuns {
         name: &FullName,
         began: UnixMillis,
         newest: Option<RunId>,
-        is_log: bool,
+        (keep, is_log): (u32, bool),
     ) -> io::Result<(PathBuf, OpenRuns)> {
         let folder = self.folder(name);
         make_private(&folder)?;
         let runs = list(&folder)?;
         let found = runs.last().map(|run| run.id);
         let last = [found, newest].into_iter().flatten();
-        let last = last.map(|run| run.number).max().unwrap_or(0);
+        let last = last.map(|run| run.number).max();
+        let last = last.or_else(|| history::last_ended(&folder)).unwrap_or(0);
         let id = RunId {
             number: last.checked_add(1).unwrap_or(1),
             began,
@@ -161,8 +167,12 @@ impl KeptRuns {
             // The recorded lengths of an output that was deleted.
             let _ = gone.map(|run| fs::remove_file(times_path(&folder, run.number)));
         }
-        let n_old = (runs.len() + 1).saturating_sub(self.keep);
-        let n_much_too_old = (runs.len() + 1).saturating_sub(2 * self.keep);
+        let keep = match keep {
+            0 => self.keep,
+            keep => keep as usize,
+        };
+        let n_old = (runs.len() + 1).saturating_sub(keep);
+        let n_much_too_old = (runs.len() + 1).saturating_sub(2 * keep);
         let mut open = OpenRuns {
             newest: Some(id),
             is_log,
@@ -392,7 +402,7 @@ mod tests {
     }
 
     fn begin(runs: &KeptRuns, at: i64, text: &str) -> (Sink, OpenRuns) {
-        let (sink, output, open) = runs.begin(&name("a/b"), UnixMillis(at), None).unwrap();
+        let (sink, output, open) = runs.begin(&name("a/b"), UnixMillis(at), None, 0).unwrap();
         File::from(output).write_all(text.as_bytes()).unwrap();
         (sink, open)
     }
@@ -423,7 +433,7 @@ mod tests {
     fn an_output_that_is_still_open_is_kept_and_bounded_up_to_a_limit() {
         let dir = tempfile::tempdir().unwrap();
         let runs = kept(dir.path(), 1);
-        let (first, output, _) = runs.begin(&name("a/b"), UnixMillis(1), None).unwrap();
+        let (first, output, _) = runs.begin(&name("a/b"), UnixMillis(1), None, 0).unwrap();
         let (_, open) = begin(&runs, 2, "");
         assert_eq!(open.inherited.len(), 1);
         assert!(first.path.exists());
@@ -432,7 +442,7 @@ mod tests {
         assert!(open.inherited.is_empty());
         assert!(!first.path.exists());
         let many: Vec<_> = (4..10)
-            .map(|at| runs.begin(&name("a/b"), UnixMillis(at), None).unwrap())
+            .map(|at| runs.begin(&name("a/b"), UnixMillis(at), None, 0).unwrap())
             .collect();
         assert_eq!(runs.runs_of(&name("a/b")).len(), 2);
         drop(many);
@@ -451,7 +461,7 @@ mod tests {
             offset: 7,
             ..sink
         };
-        runs.begin_log(&name("a/b"), UnixMillis(2), None, &log)
+        runs.begin_log(&name("a/b"), UnixMillis(2), None, 0, &log)
             .unwrap();
         let place = runs.runs_of(&name("a/b")).pop().unwrap();
         assert_eq!(mode(&place.path), 0o600);

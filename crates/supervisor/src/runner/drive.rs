@@ -417,8 +417,9 @@ fn run_output(
         &registration.name,
         registration.spec.identity.log_path.as_str(),
     );
+    let keep = registration.spec.schedule.history;
     let kept = |instead_of_log: String| {
-        let (sink, file, runs) = runs.begin(name, now, newest)?;
+        let (sink, file, runs) = runs.begin(name, now, newest, keep)?;
         Ok(Output {
             sink: Sink {
                 instead_of_log,
@@ -434,7 +435,7 @@ fn run_output(
     match sink::open_log(log_path, name.name.as_str(), rights) {
         Ok((sink, file)) => {
             // Without this record the run has its log all the same; only the run before it is not found.
-            let runs = runs.begin_log(name, now, newest, &sink).ok();
+            let runs = runs.begin_log(name, now, newest, keep, &sink).ok();
             Ok(Output { sink, file, runs })
         }
         Err(why) => {

@@ -1,7 +1,7 @@
 //! Which output of a process `logs` shows.
 //!
 //! - The current or last run: its own output that the agent keeps, or its log.
-//! - The run before it.
+//! - The run before it, or one by its number.
 //! - With a time: of every kept run, what was written since.
 
 use std::io;
@@ -32,6 +32,7 @@ impl Runner {
         });
         let segments = match wanted.run {
             WhichRun::Previous => vec![self.previous(held, &runs)?],
+            WhichRun::Numbered(number) => vec![self.numbered(held, &runs, number)?],
             WhichRun::Current => self.current(held, &runs, wanted, since)?,
         };
         Ok(LogPlan {
@@ -82,34 +83,57 @@ impl Runner {
     }
 
     fn previous(&self, held: &SupervisedProcess, runs: &[KeptRun]) -> Result<Segment, LogError> {
-        let name = &held.registration.name;
-        let unavailable = |why: String| Err(LogError::Unavailable(why));
-        let (previous, newest) = match runs {
-            [.., previous, newest] => (previous, newest),
-            [only] => {
-                let at = only.id.began.to_rfc3339();
-                return unavailable(format!(
-                    "no run of {name} before the one that began at {at} is kept"
-                ));
-            }
-            [] => return Err(nothing(held)),
-        };
-        if !previous.is_log {
-            return Ok(self.kept(held, previous));
+        match runs {
+            [.., previous, newest] => self.whole_run(held, previous, Some(newest)),
+            [only] => Err(LogError::Unavailable(format!(
+                "no run of {} before the one that began at {} is kept",
+                held.registration.name,
+                only.id.began.to_rfc3339()
+            ))),
+            [] => Err(nothing(held)),
         }
-        let place = previous.log_place();
-        let Ok(place) = place else {
+    }
+
+    fn numbered(
+        &self,
+        held: &SupervisedProcess,
+        runs: &[KeptRun],
+        number: u32,
+    ) -> Result<Segment, LogError> {
+        let Some(at) = runs.iter().position(|run| run.id.number == number) else {
+            let name = &held.registration.name;
+            let kept = runs.iter().map(|run| run.id.number.to_string());
+            let kept = kept.collect::<Vec<_>>().join(", ");
+            return Err(LogError::Unavailable(match kept.as_str() {
+                "" => format!("no output of a run of {name} is kept"),
+                kept => format!("the output of run {number} of {name} is not kept, only of {kept}"),
+            }));
+        };
+        self.whole_run(held, &runs[at], runs.get(at + 1))
+    }
+
+    /// What a run wrote; `next` is the run after it.
+    fn whole_run(
+        &self,
+        held: &SupervisedProcess,
+        run: &KeptRun,
+        next: Option<&KeptRun>,
+    ) -> Result<Segment, LogError> {
+        let name = &held.registration.name;
+        let number = run.id.number;
+        let unavailable = |why: String| Err(LogError::Unavailable(why));
+        if !run.is_log {
+            return Ok(self.kept(held, run));
+        }
+        let Ok(place) = run.log_place() else {
             return unavailable(format!(
-                "the agent does not know any more where the run of {name} before this one wrote"
+                "the agent does not know any more where run {number} of {name} wrote"
             ));
         };
-        let next = match newest.is_log {
-            true => newest
-                .log_place()
-                .ok()
-                .filter(|next| next.path == place.path),
-            false => None,
-        };
+        let next = next
+            .filter(|next| next.is_log)
+            .and_then(|next| next.log_place().ok())
+            .filter(|next| next.path == place.path);
         let end = next.map(|next| next.offset);
         let rights =
             OsRights::of(&held.registration.spec.identity.user).map_err(LogError::Unavailable)?;
@@ -117,7 +141,7 @@ impl Runner {
         let size = size.map_or(0, |found| found.len());
         if end.is_some_and(|end| end < place.offset || end > size) || place.offset > size {
             return unavailable(format!(
-                "{} was rotated since: what the run of {name} before this one wrote may be in {}.1",
+                "{} was rotated since: what run {number} of {name} wrote may be in {}.1",
                 place.path.display(),
                 place.path.display()
             ));
@@ -127,7 +151,7 @@ impl Runner {
             rights,
             from: place.offset,
             to: end,
-            run: Some((previous.id, self.runs.folder(name))),
+            run: Some((run.id, self.runs.folder(name))),
             is_spool: false,
         })
     }

@@ -59,6 +59,10 @@ impl Runner {
                     self.begin(std::mem::take(&mut pending));
                     drop(answer.send(self.figures(&name)));
                 }
+                Request::Runs(name, answer) => {
+                    self.begin(std::mem::take(&mut pending));
+                    drop(answer.send(self.run_history(&name)));
+                }
                 Request::Logs(wanted, answer) => {
                     self.begin(std::mem::take(&mut pending));
                     match self.plan_log(&wanted) {

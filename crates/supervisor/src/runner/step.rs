@@ -181,6 +181,7 @@ impl Runner {
             plan.entries.push(Entry::State(name, state));
         }
         give_back_spools(&before, held, &mut self.spools);
+        held.follow_run(&before, &self.runs);
         Some(plan)
     }
 

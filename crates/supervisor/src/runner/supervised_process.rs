@@ -16,7 +16,7 @@ use crate::machine::{
     Context, Event, LimitCounters, Moment, Phase, Process, Run, Schedule, Usage, View, wall_time,
 };
 use crate::os::family::Mark;
-use crate::os::kept_runs::OpenRuns;
+use crate::os::kept_runs::{OpenRuns, RunId};
 use crate::os::spawn::{BlockedChild, FailurePipe};
 use crate::{Notice, Registration};
 
@@ -71,6 +71,8 @@ pub(crate) struct SupervisedProcess {
     pub(crate) output: OutputGrowth,
     /// The kept outputs that may still grow.
     pub(crate) open_runs: OpenRuns,
+    /// The run that is up, and its number in the history.
+    pub(crate) numbered_run: Option<(Run, RunId)>,
     /// Its status says that its user may not read its log.
     pub(crate) log_is_hidden: bool,
     /// A warning was logged that the bytes under its log path cannot be counted.
@@ -119,6 +121,7 @@ impl SupervisedProcess {
             lacks_main: None,
             output: OutputGrowth::default(),
             open_runs: OpenRuns::default(),
+            numbered_run: None,
             log_is_hidden: false,
             disk_is_hidden: false,
             launch_digest,

@@ -77,6 +77,7 @@ fn files(home: &Home) -> Vec<PathBuf> {
     let files = folders.iter().flat_map(|folder| entries(folder));
     let mut files: Vec<PathBuf> = files
         .filter(|file| file.extension().is_none_or(|end| end != "times"))
+        .filter(|file| file.file_name().is_none_or(|name| name != "ends"))
         .collect();
     files.sort();
     files

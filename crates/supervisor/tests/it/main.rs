@@ -26,6 +26,7 @@ mod pids;
 mod process_state;
 mod programs;
 mod rights;
+mod run_history;
 mod runtime;
 mod schedule;
 mod shortage;

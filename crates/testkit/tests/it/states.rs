@@ -92,6 +92,11 @@ fn a_process_says_why_it_is_down_and_what_it_used() {
     });
     assert_eq!(timeline["entries"][0]["code"], "process_exit");
     assert_eq!(timeline["entries"][1]["code"], "start");
+    let (_, why) = (cluster.api).native("GET", "/api/v1/processes/e2e/broken/why", None);
+    assert_eq!(why["cause"]["code"], "signal", "{why}");
+    assert_eq!(why["cause"]["params"], json!({"signal": "9"}));
+    let (_, history) = (cluster.api).native("GET", "/api/v1/processes/e2e/broken/runs", None);
+    assert_eq!(history["runs"][0]["end"]["signal"], 9, "{history}");
 
     let sleeper = Fixture::daemon(cluster.path(), "10.1.1.2", "sleeper");
     let start_cmd = sleeper.daemon_cmd();
@@ -118,4 +123,5 @@ fn a_process_says_why_it_is_down_and_what_it_used() {
         Some(why).filter(|why| why["code"] == "stopped_by")
     });
     assert_eq!(stopped["state"], "stopped", "{stopped}");
+    assert_eq!(stopped["cause"]["code"], "operator", "{stopped}");
 }

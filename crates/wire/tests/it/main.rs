@@ -41,6 +41,7 @@ fn logs() -> Question {
         previous: false,
         since_ms: None,
         grep: None,
+        run: None,
     })
 }
 
@@ -52,6 +53,20 @@ fn selected_logs() -> Question {
         previous: true,
         since_ms: Some(600_000),
         grep: Some("error|warn".parse().unwrap()),
+        run: None,
+    };
+    logs.into_question()
+}
+
+fn run_logs() -> Question {
+    let logs = wire::ask::Logs {
+        process: "gse/proc-test".parse().unwrap(),
+        tail_lines: 10,
+        follow: false,
+        previous: false,
+        since_ms: None,
+        grep: None,
+        run: Some(7),
     };
     logs.into_question()
 }
@@ -180,6 +195,7 @@ fn ups() -> Vec<(&'static str, Up)> {
                         oom: true,
                         memory_used: 104_800_000,
                         memory_limit: 104_857_600,
+                        host_restarted: false,
                         ..Default::default()
                     }),
                     ..Default::default()
@@ -357,6 +373,17 @@ fn downs() -> Vec<(&'static str, Down)> {
             )
             .into(),
         ),
+        (
+            "down-ask-runs",
+            Ask::new(
+                9,
+                &Question::Runs(wire::ask::RunsOf {
+                    process: "web/nginx".parse().unwrap(),
+                }),
+            )
+            .into(),
+        ),
+        ("down-ask-run-logs", Ask::new(10, &run_logs()).into()),
         ("down-ask-check", Ask::new(6, &Question::Check {}).into()),
         ("down-ask-logs", Ask::new(2, &logs()).into()),
         (

@@ -53,6 +53,9 @@ pub(super) struct SupervisionArgs {
     /// Begin each run up to this much later, so that hosts do not act together [default: 0s]
     #[arg(long, value_name = "DURATION", value_parser = parse_secs, help_heading = "Schedule")]
     schedule_jitter: Option<i64>,
+    /// Keep the output of this many runs, at most 100 [default: as many as the agent keeps of every process]
+    #[arg(long, value_name = "N", help_heading = "Schedule")]
+    schedule_history: Option<i64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -93,5 +96,6 @@ impl SupervisionArgs {
         put(&mut schedule.missed, &missed);
         put(&mut schedule.overlap, &overlap);
         put(&mut schedule.jitter, &self.schedule_jitter);
+        put(&mut schedule.history, &self.schedule_history);
     }
 }

@@ -37,6 +37,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(10);
     ("tail" = Option<u64>, Query, description = "How many of the last lines, 0 to 100000; 100 if not given"),
     ("follow" = Option<bool>, Query, description = "Whether to go on with what is written later"),
     ("previous" = Option<bool>, Query, description = "The run before the current one, or before the last one of a process that does not run; not with `follow`"),
+    ("run" = Option<u32>, Query, description = "The run with this number in the list of runs; not with `follow`, `previous` or `since`"),
     ("since" = Option<String>, Query, description = "Only what was written within this time, such as `30s`, `10m`, `2h` or `1d`, of all kept runs; up to a minute more may be shown"),
     ("grep" = Option<String>, Query, description = "Only lines that match this regular expression, without look-around and back-references; `tail` counts these lines"),
     ("format" = Option<String>, Query, description = "`text`, or `json`: one `LogPiece` on each line, an empty one at least every 10 seconds"),
@@ -57,6 +58,7 @@ pub(crate) async fn logs(
         previous: params.flag("previous")?.unwrap_or(false),
         since: params.duration("since")?,
         grep: params.text("grep").map(LinePattern::parse).transpose()?,
+        run: run(&params)?,
     };
     let format = Format::parse(&params)?;
     let slot = http.stream_slots.take(&caller)?;
@@ -87,6 +89,11 @@ pub(crate) async fn logs(
 pub(super) fn host(params: &QueryParams) -> Result<Option<Host>, Invalid> {
     let parsed = params.text("host").map(str::parse).transpose();
     parsed.map_err(|invalid: Invalid| Invalid::new("host", invalid.rule))
+}
+
+fn run(params: &QueryParams) -> Result<Option<u32>, Invalid> {
+    let number = params.number("run", 1..=u64::from(u32::MAX))?;
+    Ok(number.and_then(|number| u32::try_from(number).ok()))
 }
 
 fn tail(params: &QueryParams) -> Result<u32, Invalid> {

@@ -1,6 +1,6 @@
 //! Why a process is as it is.
 
-use api::WhyView;
+use api::{CauseView, WhyView};
 use axum::extract::State;
 use axum::response::Response;
 
@@ -35,6 +35,12 @@ pub(crate) async fn why(
         params: why.reason.params,
         text: why.text.into(),
         last_exit: why.last_exit.map(Into::into),
+        cause: why.cause.map(|cause| CauseView {
+            code: cause.reason.code,
+            params: cause.reason.params,
+            text: cause.text.into(),
+            at: cause.at,
+        }),
         tried: why.tried,
         next: why.next,
         output: why.output,

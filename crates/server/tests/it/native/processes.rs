@@ -173,13 +173,12 @@ async fn a_process_shows_its_state_with_all_that_belongs_to_it() {
         next_at: UnixMillis(1_700_000_060_000),
         restarts: 3,
         last_exit: Some(LastExit {
-            exit: Exit::Signal(9),
-            at: UnixMillis(1_700_000_050_000),
             oom: true,
             memory: Some(OomMemory {
                 used: 104_800_000,
                 limit: 104_857_600,
             }),
+            ..LastExit::new(Exit::Signal(9), UnixMillis(1_700_000_050_000))
         }),
         ..Status::default()
     };
@@ -238,7 +237,7 @@ async fn a_process_shows_its_state_with_all_that_belongs_to_it() {
     assert_eq!(
         all[0]["last_exit"],
         json!({"code": null, "signal": 9, "at": 1_700_000_050_000_i64, "oom": true, "memory_used": 104_800_000,
-            "memory_limit": 104_857_600})
+            "memory_limit": 104_857_600, "host_restarted": false})
     );
     assert_eq!(
         shown(&all[1], &keys),

@@ -197,12 +197,7 @@ async fn why_says_who_stopped_it_and_what_the_last_run_wrote() {
         process_state: ProcessState::Stopped,
         flag: Some(Flag::Stopped),
         managed: Some(false),
-        last_exit: Some(LastExit {
-            exit: Exit::Code(3),
-            at: UnixMillis(now()),
-            oom: false,
-            memory: None,
-        }),
+        last_exit: Some(LastExit::new(Exit::Code(3), UnixMillis(now()))),
         ..Status::default()
     };
     agent.reports("gse/web", status).await;
@@ -224,6 +219,8 @@ async fn why_says_who_stopped_it_and_what_the_last_run_wrote() {
     assert_eq!(why["params"]["user"], "alice");
     assert_eq!(why["params"]["from"], "127.0.0.1");
     assert_eq!(why["last_exit"]["code"], 3);
+    assert_eq!(why["cause"]["code"], "operator", "{why}");
+    assert_eq!(why["cause"]["params"]["user"], "alice");
     assert_eq!(why["output"], json!(["no such table", "bye"]));
     let text = why["text"].as_str().unwrap();
     assert!(text.starts_with("it was stopped (stop) by alice"), "{text}");
@@ -242,6 +239,72 @@ async fn why_says_who_stopped_it_and_what_the_last_run_wrote() {
             rig.native("GET", path, Value::Null).await.0,
             status,
             "{path}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn runs_come_from_the_agent_with_their_ends() {
+    let (rig, agent) = rig().await;
+    let run = |number: u32, end: Option<(i64, i32)>| model::run_history::RunRecord {
+        number,
+        began: model::UnixMillis(1000),
+        end: end.map(|(at, signal)| {
+            model::status::LastExit::new(model::status::Exit::Signal(signal), model::UnixMillis(at))
+        }),
+        is_current: end.is_none(),
+        output_bytes: Some(7),
+        log_path: String::new(),
+    };
+    let runs = [run(3, Some((3500, 9))), run(4, None)];
+    let answering = async {
+        let (id, question) = agent.next_question().await;
+        let Question::Runs(wanted) = question else {
+            panic!("{question:?}");
+        };
+        assert_eq!(wanted.process.to_string(), "gse/web");
+        agent
+            .send_last(id, serde_json::to_string(&runs).unwrap())
+            .await;
+    };
+    let (shown, ()) = tokio::join!(get(&rig, "/processes/gse/web/runs"), answering);
+    assert_eq!(shown["host"], "0:10.0.0.1");
+    let (killed, current) = (&shown["runs"][0], &shown["runs"][1]);
+    assert_eq!(
+        (&killed["number"], &killed["running"]),
+        (&json!(3), &json!(false))
+    );
+    assert_eq!(
+        (&killed["duration_ms"], &killed["end"]["signal"]),
+        (&json!(2500), &json!(9))
+    );
+    assert_eq!(
+        (&current["running"], &current["end"]),
+        (&json!(true), &Value::Null)
+    );
+
+    let answering = async {
+        let (id, question) = agent.next_question().await;
+        let Question::RunLogs(wanted) = question else {
+            panic!("{question:?}");
+        };
+        assert_eq!((wanted.run, wanted.tail_lines), (Some(3), 100));
+        agent.send_last(id, "it wrote this".to_owned()).await;
+    };
+    let asking = rig.native(
+        "GET",
+        "/processes/gse/web/logs?run=3&format=json",
+        Value::Null,
+    );
+    let ((status, _), ()) = tokio::join!(asking, answering);
+    assert_eq!(status, 200);
+    for bad in ["run=0", "run=x", "run=3&previous=true", "run=3&follow=true"] {
+        let path = format!("/processes/gse/web/logs?{bad}");
+        let (status, answer) = rig.native("GET", &path, Value::Null).await;
+        assert_eq!(
+            (status, &answer["error"]["field"]),
+            (400, &json!("run")),
+            "{bad}: {answer}"
         );
     }
 }

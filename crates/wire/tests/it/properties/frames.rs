@@ -52,7 +52,7 @@ prop_compose! {
         (at_ms, oom) in any::<(i64, bool)>(),
         (memory_used, memory_limit) in any::<(u64, u64)>(),
     ) -> LastExitFrame {
-        LastExitFrame { code, signal, at_ms, oom, memory_used, memory_limit }
+        LastExitFrame { code, signal, at_ms, oom, memory_used, memory_limit, host_restarted: !oom }
     }
 }
 
