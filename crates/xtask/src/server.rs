@@ -40,8 +40,21 @@ pub(crate) fn build(packages: &[&str]) -> anyhow::Result<()> {
     for package in packages {
         cargo.args(["--package", package]);
     }
+    forget_xtask(&mut cargo);
     ensure!(cargo.status()?.success(), "cargo build failed");
     Ok(())
+}
+
+/// Removes what cargo has set in the environment for `cargo xtask`. Build scripts that read it would run again with each build,
+/// and everything that depends on them would be compiled again.
+pub(crate) fn forget_xtask(command: &mut Command) {
+    let of_xtask =
+        |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
+    for (name, _) in std::env::vars_os() {
+        if name.to_str().is_some_and(of_xtask) {
+            command.env_remove(name);
+        }
+    }
 }
 
 /// The folder of the binaries, which this one is in.

@@ -87,14 +87,7 @@ impl Tools {
             .arg("zigbuild")
             .env("PATH", std::env::join_paths(paths)?)
             .current_dir(super::ROOT);
-        // Cargo sets these for `cargo xtask`; build scripts that read them would run again after each other command.
-        let of_xtask =
-            |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
-        for (name, _) in std::env::vars_os() {
-            if name.to_str().is_some_and(of_xtask) {
-                command.env_remove(name);
-            }
-        }
+        crate::server::forget_xtask(&mut command);
         Ok(command)
     }
 }
