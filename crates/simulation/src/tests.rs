@@ -4,7 +4,7 @@ use crate::action::FaultProfile;
 use crate::history::{self, Failure};
 
 /// Histories of each fault profile; `MUSTER_SIM_HISTORIES=10000` runs more.
-const HISTORIES: u64 = 400;
+const HISTORIES: u64 = 250;
 /// Histories with replicas, which take longer.
 const HISTORIES_OF_REPLICAS: u64 = 120;
 /// Histories of two replicas without messages.

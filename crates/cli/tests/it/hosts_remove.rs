@@ -43,7 +43,7 @@ fn without_a_terminal_it_needs_yes_and_then_removes_what_it_counted() {
         .run();
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(ran.stdout.contains("removed 2 hosts"), "{ran:?}");
-    assert!(ran.stdout.contains("keep running"), "{ran:?}");
+    assert!(ran.stdout.contains("what runs goes on"), "{ran:?}");
     assert!(ran.stderr.contains("next import or refresh"), "{ran:?}");
     let expected = json!({"hosts": ["0:10.0.0.1", "0:10.0.0.2"], "expect_count": 2});
     assert_eq!(changes(&fake), [expected]);

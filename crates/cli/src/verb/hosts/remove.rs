@@ -100,7 +100,7 @@ pub(super) fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     }
     let done: HostsRemoved<'_> = crate::client::read(done)?;
     out.success(format!(
-        "removed {} and forgot {} there, which keep running",
+        "removed {} and forgot {} there; what runs goes on",
         counted(done.count, "host"),
         counted(processes, "process")
     ))?;
