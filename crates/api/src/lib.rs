@@ -79,8 +79,8 @@ pub use operate::{
 };
 pub use process::{
     DefinitionView, FacetList, FacetValueView, FacetView, HealthView, HostResult, HostsBody,
-    LastExitView, NameList, ProcessDetail, ProcessPage, ProcessView, RegisterBody, Results,
-    SpecBody,
+    LastExitView, NameList, ProbesView, ProcessDetail, ProcessPage, ProcessView, RegisterBody,
+    Results, SpecBody,
 };
 pub use reason::ReasonView;
 pub use remove_hosts::{HostsRemoved, RemoveHostsBody, RemovedHost};

@@ -19,7 +19,7 @@ responses! {
         /// Since when; 0 if that is not known.
         #[schema(value_type = i64)]
         pub since: UnixMillis,
-        /// `running`, `starting`, `unhealthy`, `backoff`, `gave_up`, `stopped_by`, `down` (wanted, and does not run),
+        /// `running`, `ready`, `not_ready`, `starting`, `unhealthy`, `backoff`, `gave_up`, `stopped_by`, `down` (wanted, and does not run),
         /// `not_started`, `completed`, `scheduled`, `not_reported`, `agent_away` or `no_agent`.
         pub code: Cow<'a, str>,
         /// As the code needs: `since`, `tried`, `exit`, `check`, `op`, `user`, `app`, `from`.

@@ -57,14 +57,17 @@ struct Known {
     tried: u32,
     next: Option<UnixMillis>,
     message: String,
+    /// Why its health check or live probe fails; empty if it does not.
     health: String,
+    /// Why its ready probe fails, if it has one.
+    not_ready: Option<String>,
 }
 
 /// The reason of a row beside its message, for programs; none where everything is as wanted.
 pub fn row_reason(row: &Row<'_>) -> Option<Reason> {
     let reason = Known::new(row).reason(None);
     match &*reason.code {
-        "running" | "starting" | "completed" | "scheduled" | "not_started" => None,
+        "running" | "ready" | "starting" | "completed" | "scheduled" | "not_started" => None,
         _ => Some(reason),
     }
 }
@@ -192,17 +195,18 @@ impl Known {
             tried: row.restarts(),
             next: row.next_at().filter(|_| is_up),
             message: row.message().into_owned(),
-            health: row
-                .health()
-                .map(|health| health.message)
-                .unwrap_or_default(),
+            health: failed_check(row),
+            not_ready: not_ready(row),
         }
     }
 
     fn runs(&self) -> bool {
         matches!(
             self.state,
-            ProcessState::Running | ProcessState::Starting | ProcessState::Unhealthy
+            ProcessState::Running
+                | ProcessState::Ready
+                | ProcessState::Starting
+                | ProcessState::Unhealthy
         )
     }
 
@@ -230,7 +234,14 @@ impl Known {
                 params.insert("since".into(), since.0.to_string());
                 "agent_away"
             }
-            (_, ProcessState::Running) => "running",
+            (_, ProcessState::Running) => match &self.not_ready {
+                Some(why) => {
+                    params.insert("check".into(), why.clone());
+                    "not_ready"
+                }
+                None => "running",
+            },
+            (_, ProcessState::Ready) => "ready",
             (_, ProcessState::Starting) => "starting",
             (_, ProcessState::Unhealthy) => {
                 params.insert("check".into(), self.health.clone());
@@ -267,6 +278,8 @@ impl Known {
         let head = match &*reason.code {
             "no_agent" | "agent_away" => return self.message.clone(),
             "running" => "it runs".to_owned(),
+            "ready" => "it runs and is ready".to_owned(),
+            "not_ready" => "it runs, and its ready probe fails".to_owned(),
             "starting" => "it is being started".to_owned(),
             "unhealthy" => "it runs, and its health check fails".to_owned(),
             "backoff" => format!(
@@ -302,6 +315,23 @@ impl Known {
     }
 }
 
+/// Why its health check, or else its live probe, failed; empty if neither did.
+fn failed_check(row: &Row<'_>) -> String {
+    let results = row.health().into_iter().chain(row.probes().live);
+    let mut failed = results.filter(|result| !result.ok);
+    failed
+        .next()
+        .map(|result| result.message)
+        .unwrap_or_default()
+}
+
+/// Why its ready probe fails; None without such a probe, and before its first result.
+fn not_ready(row: &Row<'_>) -> Option<String> {
+    row.definition().spec.probes.ready.as_ref()?;
+    let result = row.probes().ready.filter(|result| !result.ok)?;
+    Some(result.message)
+}
+
 fn is_stop(code: &str) -> bool {
     code == "stop" || code == "kill"
 }
@@ -327,6 +357,7 @@ mod tests {
             next: None,
             message: String::new(),
             health: String::new(),
+            not_ready: None,
         }
     }
 
@@ -352,6 +383,7 @@ mod tests {
     fn each_state_has_a_code_and_a_sentence() {
         for (state, code) in [
             (ProcessState::Running, "running"),
+            (ProcessState::Ready, "ready"),
             (ProcessState::Starting, "starting"),
             (ProcessState::Unhealthy, "unhealthy"),
             (ProcessState::Backoff, "backoff"),
@@ -366,6 +398,22 @@ mod tests {
             assert_eq!(reason.code, code);
             assert!(!known.text(&reason).is_empty());
         }
+    }
+
+    #[test]
+    fn what_runs_and_is_not_ready_says_why() {
+        let mut known = known(ProcessState::Running);
+        known.not_ready = Some("connection refused".to_owned());
+        known.message = "not ready: connection refused".to_owned();
+        let reason = known.reason(None);
+        assert_eq!(
+            (&*reason.code, &*reason.params["check"]),
+            ("not_ready", "connection refused")
+        );
+        assert_eq!(
+            known.text(&reason),
+            "it runs, and its ready probe fails: not ready: connection refused"
+        );
     }
 
     #[test]

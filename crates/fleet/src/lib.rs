@@ -282,6 +282,11 @@ impl Fleet {
         self.columns.n_running()
     }
 
+    /// How many have a ready probe that succeeds, counted likewise.
+    pub fn n_ready(&self) -> usize {
+        self.columns.n_ready()
+    }
+
     pub fn name(&self, id: NameId) -> Option<&FullName> {
         self.names.get(id)
     }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 mod crontab;
 mod extension;
+pub mod probes;
 pub mod raw;
 pub mod restart;
 pub mod runtime;
@@ -16,6 +17,7 @@ pub mod schedule;
 pub mod stop;
 
 pub use extension::{SpecExtension, SpecExtensions};
+pub use probes::{ProbeAction, ProbeKind, Probes};
 pub use raw::RawSpec;
 pub use restart::Restart;
 pub use runtime::Runtime;
@@ -43,6 +45,8 @@ pub struct Spec {
     pub stop: Stop,
     #[serde(default, skip_serializing_if = "ScheduleRules::is_default")]
     pub schedule: ScheduleRules,
+    #[serde(default, skip_serializing_if = "Probes::is_default")]
+    pub probes: Probes,
 }
 
 /// Name and paths of the process on its host. Absent optional texts are empty.

@@ -88,6 +88,7 @@ pub(crate) fn spec(random: &mut Random, name: &FullName) -> Spec {
             ..Stop::default()
         },
         schedule: Default::default(),
+        probes: Default::default(),
     }
 }
 

@@ -19,7 +19,8 @@
 //!                      └─────────────────────────────────────────────── Working ────────┘
 //!                                 from any phase: an operation begins  (operation)
 //!
-//!   Working:  Begin ─► Check ─► Launch ─► Command ─► AwaitUp ─► Up           start, restart, attempt
+//!   Working:  Begin ─► Check ─► Launch ─► Command ─► AwaitUp ─► Up           start, restart, attempt; with a ready
+//!                                                    └─► AwaitReady ─► Up    probe, of operations only
 //!             Begin ──────────► Launch ─► Command ─► AwaitDown ─► Down       stop, kill; by signal: Begin ─► AwaitDown
 //!             Begin ──────────► Launch ─► Command ─► Settle ─► Up            reload;     by signal: Begin ─► Settle
 //!             any ─► Close ─► Up | Down | Backoff                            a failure, after one more observation
@@ -29,7 +30,7 @@
 //! process are the agent's own work: an operation that arrives takes over what they have come to. A query changes
 //! nothing, so it is no phase.
 //!
-//! `backoff` decides the waits between attempts, `stopping` which signals stop a process. Counters over time have a file each: `health`, `limits`, `pool`, `schedule`, `drift`.
+//! `backoff` decides the waits between attempts, `stopping` which signals stop a process. Counters over time have a file each: `health`, `readiness`, `limits`, `pool`, `schedule`, `drift`.
 //!
 //! The journal keeps the whole [`Process`] (`record`), so the agent may restart in every phase; `recover` decides how each
 //! phase goes on.
@@ -45,6 +46,7 @@ mod messages;
 mod observed;
 mod operate;
 mod pool;
+mod readiness;
 pub(crate) mod record;
 mod recover;
 mod restart;
@@ -71,6 +73,7 @@ use due::{foreground_at, up_at};
 use health::Health;
 pub(crate) use limits::{LimitCounters, Usage};
 pub(crate) use pool::{Member, Pools, Share, belongs};
+use readiness::Readiness;
 pub(crate) use schedule::{Schedule, wall_time};
 pub(crate) use stopping::Stopping;
 pub(crate) use types::{
@@ -186,6 +189,10 @@ pub(crate) struct RunFacts {
     pub(crate) faults: RunFaults,
     #[serde(default, skip_serializing_if = "Health::is_fresh")]
     pub(crate) health: Health,
+    #[serde(default, skip_serializing_if = "Health::is_fresh")]
+    pub(crate) live: Health,
+    #[serde(default, skip_serializing_if = "Readiness::is_fresh")]
+    pub(crate) ready: Readiness,
     /// Why the agent kills it; empty as long as it does not.
     #[serde(default, rename = "sentence", skip_serializing_if = "String::is_empty")]
     pub(crate) kill_reason: String,
@@ -342,6 +349,8 @@ pub(crate) enum Step {
         #[serde(rename = "seen")]
         candidate: Option<Candidate>,
     },
+    /// It is up, and its ready probe should succeed.
+    AwaitReady { until_boot_ms: u64 },
     /// The process should go down.
     AwaitDown {
         /// Observations count from here.
@@ -364,6 +373,7 @@ impl Step {
             Self::Begin
             | Self::Check
             | Self::Launch(_)
+            | Self::AwaitReady { .. }
             | Self::AwaitDown { .. }
             | Self::Settle { .. }
             | Self::Close(_) => (None, None),
@@ -510,11 +520,13 @@ impl Process {
             Event::Inspected(instance) => self.inspected(instance, &mut out),
             Event::Scheduled(shown) => self.scheduled(&shown, cx, &mut out),
             Event::HealthChecked(result) => self.health_checked(result, cx, &mut out),
+            Event::Probed(kind, result) => self.probed(kind, result, cx, &mut out),
             Event::ConfigRead(found) => self.config_read(&found, cx, &mut out),
             Event::OverLimit(kind, sentence) => self.over_limit(kind, sentence, &mut out),
             Event::Tick => self.tick(cx, &mut out),
         }
         self.follow_schedule(cx, &mut out);
+        self.make_way(cx, &mut out);
         self.next(cx, &mut out);
         if let Some(alive) = self.alive() {
             self.last_started_at = alive.started_at;
@@ -526,6 +538,7 @@ impl Process {
         self.forgetting = false;
         self.drift.keep_only(&cx.spec.configmap);
         self.watched_files.keep_only(&cx.spec.configmap);
+        self.keep_probes(cx, out);
         match self.phase {
             Phase::Unobserved => out.push(Action::Observe(Depth::Shallow)),
             Phase::Down
@@ -624,6 +637,10 @@ impl Process {
                         Role::Stop | Role::Reload | Role::Kill => {}
                     },
                     Step::AwaitUp { .. } => out.push(Action::Observe(Depth::Deep)),
+                    Step::AwaitReady { until_boot_ms } if cx.now.boot_ms >= *until_boot_ms => {
+                        self.start_is_not_ready(" (op_timeout)", cx, out);
+                    }
+                    Step::AwaitReady { .. } => {}
                     Step::AwaitDown { .. } => out.push(Action::Observe(Depth::Shallow)),
                     Step::Settle { until_boot_ms } if cx.now.boot_ms >= *until_boot_ms => {
                         self.settled(cx, out);

@@ -14,10 +14,12 @@ mod health;
 mod inspect;
 mod limits;
 mod logs;
+mod net_probe;
 mod oom;
 mod outbox;
 mod output;
 mod pace;
+mod probe;
 mod request;
 mod run_history;
 mod sample;
@@ -35,6 +37,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use model::group::ProcessGroup;
+use model::spec::ProbeKind;
 use model::{FullName, Namespace};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
@@ -59,6 +62,7 @@ use family_kill::SideKill;
 use outbox::Outbox;
 use output::Rotating;
 use pace::Pace;
+use probe::NetProbes;
 use sample::DiskCount;
 use side_command::SideCommand;
 use supervised_process::SupervisedProcess;
@@ -95,6 +99,7 @@ enum Timer {
     Query(Key),
     Schedule(Key),
     Health(Key),
+    Probe(Key, ProbeKind),
 }
 
 #[derive(Debug)]
@@ -117,6 +122,7 @@ pub(crate) struct Runner {
     watchers: HashMap<Run, Vec<Key>>,
     sides: HashMap<i32, SideCommand>,
     side_kills: HashMap<i32, SideKill>,
+    net_probes: NetProbes,
     timers: BinaryHeap<Reverse<(u64, Timer)>>,
     outbox: Outbox,
     sampler: Sampler,
@@ -190,6 +196,7 @@ impl Runner {
             watchers: HashMap::new(),
             sides: HashMap::new(),
             side_kills: HashMap::new(),
+            net_probes: NetProbes::default(),
             timers: BinaryHeap::new(),
             outbox: Outbox::new(notices),
             sampler: Sampler::new(),
@@ -241,6 +248,7 @@ impl Runner {
             self.spools.tidy();
             let wake = self.next_wake();
             let idle_outbox = self.outbox.is_empty();
+            let no_net_probes = self.net_probes.is_idle();
             tokio::select! {
                 stopped = stop.wait_for(|stop| *stop) => {
                     drop(stopped);
@@ -260,6 +268,7 @@ impl Runner {
                     self.synced(synced);
                 }
                 () = sleep_until(wake), if wake.is_some() => self.fire_timers(),
+                end = self.net_probes.ended(), if !no_net_probes => self.net_probe_ended(end),
                 has_room = self.outbox.has_room(), if !idle_outbox => if !has_room {
                     break;
                 },
@@ -410,6 +419,9 @@ impl Runner {
             Timer::Query(key) => held(key).and_then(|held| held.query_until_boot_ms),
             Timer::Schedule(key) => held(key).and_then(|held| held.schedule_due_boot_ms),
             Timer::Health(key) => held(key).and_then(|held| held.health_due_boot_ms),
+            Timer::Probe(key, kind) => held(key)
+                .and_then(|held| held.probes.as_ref())
+                .and_then(|probes| probes.due(kind)),
         };
         armed_at == Some(at)
     }
@@ -442,6 +454,7 @@ impl Runner {
                 Timer::Query(key) => self.answer_query(key),
                 Timer::Schedule(key) => self.schedule_timer_fired(key),
                 Timer::Health(key) => self.health_timer_fired(key),
+                Timer::Probe(key, kind) => self.probe_timer_fired(key, kind),
             }
         }
     }

@@ -10,7 +10,7 @@ use crate::WireError;
 use crate::ask::Output;
 use crate::down::{Bye, Down, DownKind, GroupSet, Move, NameRef, Welcome};
 use crate::enrol::{Enrol, Enrolled};
-use crate::up::{EventFrame, HealthFrame, Hello, ProcessStatus, Up, UpKind};
+use crate::up::{EventFrame, Hello, ProcessStatus, Up, UpKind};
 
 /// The longest identifier (namespace, name, address, agent id, kind, token), in bytes. Each has a tighter rule of its own
 /// where it is parsed.
@@ -51,8 +51,10 @@ impl Bounded for ProcessStatus {
     fn bound(&mut self) -> Result<(), WireError> {
         sanitize_line(&mut self.version, MAX_VERSION);
         sanitize_lines(&mut self.message, MAX_MESSAGE);
-        if let Some(HealthFrame { message, .. }) = &mut self.health {
-            sanitize_lines(message, MAX_MESSAGE);
+        let probes = self.probes.iter_mut();
+        let probes = probes.flat_map(|probes| [&mut probes.ready, &mut probes.live]);
+        for result in probes.chain([&mut self.health]).flatten() {
+            sanitize_lines(&mut result.message, MAX_MESSAGE);
         }
         identifiers([("namespace", &self.namespace), ("name", &self.name)])
     }

@@ -32,6 +32,7 @@ const TIMES: &[&str] = &[
     "start_interval",
     "op_timeout",
 ];
+const PROBE_TIMES: &[&str] = &["interval", "timeout", "delay"];
 const UNITS: &[UnitFields] = &[
     ("monitor_policy", TIMES, parse_secs),
     ("alive_monitor_policy", TIMES, parse_secs),
@@ -49,6 +50,8 @@ const UNITS: &[UnitFields] = &[
     ("restart", &["delay", "delay_max", "reset"], parse_secs),
     ("stop", &["grace"], parse_secs),
     ("schedule", &["jitter"], parse_secs),
+    ("probes.ready", PROBE_TIMES, parse_secs),
+    ("probes.live", PROBE_TIMES, parse_secs),
 ];
 
 /// Reads every definition of a file; `-` is standard input.
@@ -283,7 +286,10 @@ fn spec_of(mut spec: Map<String, Value>) -> Result<RawSpec, String> {
         }
     }
     for (section, keys, parse) in UNITS {
-        let Some(Value::Object(fields)) = spec.get_mut(*section) else {
+        let mut path = section.split('.');
+        let outer = path.next().and_then(|section| spec.get_mut(section));
+        let table = path.try_fold(outer, |table, key| Some(table?.get_mut(key)));
+        let Some(Some(Value::Object(fields))) = table else {
             continue;
         };
         for key in *keys {

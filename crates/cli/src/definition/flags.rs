@@ -1,5 +1,6 @@
 //! The flags of `register` and `update`.
 
+mod probes;
 mod supervision;
 
 use std::path::Path;
@@ -7,6 +8,7 @@ use std::path::Path;
 use model::spec::RawSpec;
 use model::spec::raw::RawConfigFile;
 
+use probes::ProbeArgs;
 use supervision::SupervisionArgs;
 
 use super::Definition;
@@ -162,6 +164,9 @@ pub struct SpecArgs {
     #[command(flatten)]
     supervision: SupervisionArgs,
 
+    #[command(flatten)]
+    probes: ProbeArgs,
+
     /// A label; may be given several times
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_pair)]
     label: Vec<(String, String)>,
@@ -227,6 +232,7 @@ impl SpecArgs {
         self.apply_runtime(&mut definition.spec)?;
         self.apply_policy(definition);
         self.supervision.apply(&mut definition.spec);
+        self.probes.apply(&mut definition.spec)?;
         for key in &self.unset_label {
             definition.labels.remove(key);
         }

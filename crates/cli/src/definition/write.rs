@@ -52,6 +52,8 @@ struct Written {
     #[serde(skip_serializing_if = "Option::is_none")]
     schedule: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    probes: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     configmap: Option<Value>,
 }
 
@@ -132,6 +134,7 @@ fn written(definition: &Exported) -> Written {
         restart: section("restart"),
         stop: section("stop"),
         schedule: section("schedule"),
+        probes: section("probes"),
         configmap: section("configmap"),
     }
 }
@@ -238,8 +241,18 @@ mod tests {
             "stop": {"signals": ["SIGQUIT", "SIGTERM"], "grace": 2},
             "schedule": {"missed": "once", "overlap": "kill", "jitter": 30, "history": 20},
         });
-        let all = [exported("web/nginx", whole), exported("db/业务", plain())];
-        for definitions in [&all[..1], &all[..]] {
+        let mut probed = plain();
+        probed["probes"] = json!({
+            "ready": {"http": {"port": 80, "path": "/h", "host": "::1", "status": [200, "2xx", "300-308"], "body": "\"up\""},
+                "interval": 2, "timeout": 3, "successes": 2, "failures": 4, "delay": 1, "action": "restart"},
+            "live": {"tcp": {"port": 81}},
+        });
+        let all = [
+            exported("web/nginx", whole),
+            exported("db/业务", plain()),
+            exported("web/api", probed),
+        ];
+        for definitions in [&all[..1], &all[2..], &all[..]] {
             let text = to_text(definitions).unwrap();
             assert_eq!(from_text(&text).unwrap(), definitions, "{text}");
             let json = to_json(definitions).to_string();

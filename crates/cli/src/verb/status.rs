@@ -1,5 +1,7 @@
 //! `muster status`: one process with its specs and hosts.
 
+mod probes;
+
 use std::collections::BTreeMap;
 
 use api::{DefinitionView, ProcessDetail, ProcessView};
@@ -8,7 +10,7 @@ use model::spec::restart::{
 };
 use model::spec::runtime::Runtime;
 use model::spec::schedule::{Missed, Overlap};
-use model::spec::{AutoType, Spec};
+use model::spec::{AutoType, ProbeKind, Spec};
 use model::{FullName, Host};
 use serde_json::{Value, json};
 
@@ -177,13 +179,18 @@ fn one(out: &Out, row: &ProcessView) -> Result<(), Failure> {
         );
         fields.put("usage", &usage);
     }
-    if let Some(health) = &row.health {
-        let checked = moment(health.checked_at, now);
-        let result = match health.ok {
-            true => format!("ok, checked {checked}"),
-            false => format!("failing: {}, checked {checked}", clean(&health.message)),
-        };
-        fields.put("health", &result);
+    let probed = row.probes.as_ref();
+    for (name, result) in [
+        ("health", row.health.as_ref()),
+        (
+            "ready probe",
+            probed.and_then(|probed| probed.ready.as_ref()),
+        ),
+        ("live probe", probed.and_then(|probed| probed.live.as_ref())),
+    ] {
+        if let Some(result) = result {
+            fields.put(name, &probes::result_text(result, now));
+        }
     }
     if let Some(next_at) = row.next_at {
         fields.put("next", &moment(next_at, now));
@@ -245,6 +252,11 @@ fn spec_fields(fields: &mut FieldList, spec: &Spec) {
     fields.put("kill", &clean(&control.kill_cmd));
     fields.put("version", &clean(&control.version_cmd));
     fields.put("health", &clean(&control.health_cmd));
+    for kind in ProbeKind::ALL {
+        if let Some(rule) = spec.probes.get(kind) {
+            fields.put(kind.as_str(), &clean(&probes::rule_text(rule, kind)));
+        }
+    }
     let limits = spec.resource;
     let mut texts = Vec::new();
     if limits.cpu > 0.0 {

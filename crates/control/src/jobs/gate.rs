@@ -20,6 +20,8 @@ pub(super) struct Observed {
     pub(super) state: ProcessState,
     pub(super) pid: i32,
     pub(super) restarts: u32,
+    /// Its spec has a ready probe: it is ready only in that state.
+    pub(super) has_ready_probe: bool,
     /// How its last run ended, or why its check fails; may be empty.
     pub(super) detail: String,
 }
@@ -74,7 +76,15 @@ pub(super) fn judge(
     };
     let is_trusted = progress.seen.is_some() || now >= progress.from.plus_millis(STALE_FOR_MILLIS);
     let is_good = match observed.state {
-        ProcessState::Running => true,
+        ProcessState::Ready => true,
+        ProcessState::Running => match gate.state {
+            GateState::Ready if !observed.has_ready_probe => true,
+            GateState::Ready if progress.seen.is_some() => {
+                return failed("it is not ready any more");
+            }
+            GateState::Ready => false,
+            GateState::Up => true,
+        },
         ProcessState::Unhealthy => match gate.state {
             GateState::Up => true,
             GateState::Ready if progress.seen.is_some() => return failed("it became unhealthy"),
@@ -177,6 +187,7 @@ mod tests {
             state,
             pid,
             restarts,
+            has_ready_probe: false,
             detail: String::new(),
         }
     }
@@ -284,6 +295,31 @@ mod tests {
         assert_eq!(
             reason(&verdict),
             "it was not ready within 70 s: it is unhealthy"
+        );
+    }
+
+    #[test]
+    fn ready_needs_the_ready_probe_where_the_spec_has_one() {
+        let probed = |state| Observed {
+            has_ready_probe: true,
+            ..observed(state, 7, 0)
+        };
+        let (up, ready) = (probed(ProcessState::Running), probed(ProcessState::Ready));
+        let seen = [(0, up.clone()), (10, up.clone())];
+        assert_eq!(run(gate("up:10s"), &seen), (10, Verdict::Passed));
+        let seen = [(0, up.clone()), (3, ready.clone()), (13, ready.clone())];
+        assert_eq!(run(gate("ready:10s"), &seen), (13, Verdict::Passed));
+        assert_eq!(
+            run(gate("up:10s"), &[(0, ready.clone()), (10, up.clone())]),
+            (10, Verdict::Passed)
+        );
+        let (_, verdict) = run(gate("ready:10s"), &[(0, ready), (5, up.clone())]);
+        assert!(reason(&verdict).contains("it is not ready any more"));
+        let (secs, verdict) = run(gate("ready:10s"), &[(69, up.clone()), (70, up)]);
+        assert_eq!(secs, 70);
+        assert_eq!(
+            reason(&verdict),
+            "it was not ready within 70 s: it is running"
         );
     }
 

@@ -104,7 +104,7 @@ pub struct Gate {
 pub enum GateState {
     /// It runs.
     Up,
-    /// It runs, its start check is over, and no check says that it is unhealthy.
+    /// It runs, its start check is over, no check says that it is unhealthy, and its ready probe succeeds, if it has one.
     Ready,
 }
 

@@ -49,7 +49,9 @@ impl Process {
                         let steps = [Some(late), further].into_iter().flatten();
                         Some(steps.filter(|at| *at > now).fold(look, u64::min))
                     }
-                    Step::Settle { until_boot_ms } => Some(*until_boot_ms),
+                    Step::Settle { until_boot_ms } | Step::AwaitReady { until_boot_ms } => {
+                        Some(*until_boot_ms)
+                    }
                 }
             }
         }

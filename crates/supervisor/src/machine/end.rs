@@ -14,19 +14,23 @@ use super::{
 
 impl Process {
     /// The process is up, as `start` and attempts want.
-    pub(super) fn started(&mut self, work: &Work, alive: LiveRun, out: &mut Vec<Action>) {
+    pub(super) fn started(
+        &mut self,
+        work: Box<Work>,
+        alive: LiveRun,
+        cx: &Context<'_>,
+        out: &mut Vec<Action>,
+    ) {
         self.stays_in_foreground = matches!(alive.form, Form::Foreground { .. });
         self.watched_files.begin_anew();
         self.resting = Resting::Stopped;
+        let current = CurrentRun::launched(alive, work.ran.as_ref().map(|ran| &ran.cmd));
         match work.cause {
-            Cause::Operation(ticket) => {
-                self.attempts = FailedAttempts::default();
-                let ending = OperationEnd {
-                    ran: work.ran.clone(),
-                    ..messages::success(ticket)
-                };
-                self.set_desired(Flag::Running, true, ending, out);
+            Cause::Operation(_) if cx.spec.probes.ready.is_some() => {
+                out.push(Action::FindVersion);
+                return self.await_ready(work, current, cx);
             }
+            Cause::Operation(ticket) => self.start_succeeded(ticket, work.ran, out),
             Cause::Attempt(attempt) => {
                 let message = format!("restarted by attempt {attempt}; before: {}", work.reason);
                 out.push(emit(EventKind::ProcessRestartSuccess, &message, None));
@@ -34,7 +38,6 @@ impl Process {
             }
             Cause::Schedule | Cause::Unhealthy { .. } => self.message.clear(),
         }
-        let current = CurrentRun::launched(alive, work.ran.as_ref().map(|ran| &ran.cmd));
         self.phase = Phase::Up { current };
         out.push(Action::FindVersion);
     }

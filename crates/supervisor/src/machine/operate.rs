@@ -71,6 +71,7 @@ impl Process {
                     Step::Begin
                     | Step::Check
                     | Step::Launch(_)
+                    | Step::AwaitReady { .. }
                     | Step::AwaitDown { .. }
                     | Step::Settle { .. }
                     | Step::Close(_) => (None, None),

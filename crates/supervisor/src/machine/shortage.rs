@@ -100,6 +100,10 @@ fn stuck(work: &Work, why: String, cx: &Context<'_>) -> Option<Failure> {
         Step::AwaitUp { .. } | Step::AwaitDown { .. } => {
             is_late.then(|| messages::command_failed(why))
         }
-        Step::Check | Step::Launch(_) | Step::Command { .. } | Step::Settle { .. } => None,
+        Step::Check
+        | Step::Launch(_)
+        | Step::Command { .. }
+        | Step::AwaitReady { .. }
+        | Step::Settle { .. } => None,
     }
 }

@@ -4,6 +4,7 @@ mod backoff;
 mod faults;
 mod history;
 mod managed;
+mod readiness;
 mod schedule;
 mod shortage;
 mod status;

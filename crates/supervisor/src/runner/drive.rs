@@ -48,7 +48,7 @@ impl Runner {
         let Some(held) = self.held.get(&key) else {
             return;
         };
-        let Phase::Up { current } = &held.process.phase else {
+        let Some((current, _)) = held.process.probed_run() else {
             return;
         };
         let alive = current.alive;
@@ -360,6 +360,7 @@ impl Runner {
         self.drop_failure_pipe(key);
         self.update_schedule(key);
         self.update_health_timer(key);
+        self.update_probe_timers(key);
         self.update_groups(key);
         let now = clock::now();
         let Some(held) = self.held.get_mut(&key) else {

@@ -23,6 +23,7 @@ mod namespaces;
 mod oom;
 mod operate;
 mod pids;
+mod probes;
 mod process_state;
 mod programs;
 mod rights;

@@ -204,6 +204,31 @@ fn ups() -> Vec<(&'static str, Up)> {
             .into(),
         ),
         (
+            "up-report-probes",
+            Report {
+                statuses: vec![ProcessStatus {
+                    namespace: "gse".into(),
+                    name: "proc-test".into(),
+                    state: 1,
+                    process_state: 9,
+                    probes: Some(wire::up::ProbesFrame {
+                        ready: Some(wire::up::HealthFrame {
+                            ok: true,
+                            checked_at_ms: 1_441_006_057_000,
+                            message: String::new(),
+                        }),
+                        live: Some(wire::up::HealthFrame {
+                            ok: false,
+                            checked_at_ms: 1_441_006_056_000,
+                            message: "127.0.0.1:80: connection refused".into(),
+                        }),
+                    }),
+                    ..Default::default()
+                }],
+            }
+            .into(),
+        ),
+        (
             "up-report",
             Report {
                 statuses: vec![status],

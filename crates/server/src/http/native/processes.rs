@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use api::{DefinitionView, FacetList, NameList, ProcessDetail, ProcessPage, ProcessView};
+use api::{
+    DefinitionView, FacetList, NameList, ProbesView, ProcessDetail, ProcessPage, ProcessView,
+};
 use axum::extract::State;
 use axum::response::Response;
 use control::row_reason;
@@ -41,6 +43,7 @@ fn view<'a>(caller: &Caller, row: &Row<'a>) -> ProcessView<'a> {
         restarts: row.restarts(),
         last_exit: row.last_exit().map(Into::into),
         health: row.health().map(Into::into),
+        probes: ProbesView::of(row.probes()),
         restart_needed: row.restart_needed(),
         managed: row.managed(),
         connected: host.link.is_up(),

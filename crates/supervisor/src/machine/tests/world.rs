@@ -38,6 +38,7 @@ pub(crate) fn spec() -> Spec {
         restart: Default::default(),
         stop: Default::default(),
         schedule: Default::default(),
+        probes: Default::default(),
     }
 }
 
