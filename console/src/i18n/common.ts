@@ -5,6 +5,7 @@ export const t = defineStrings({
   en: {
     states: {
       running: 'running',
+      ready: 'ready',
       starting: 'starting',
       unhealthy: 'unhealthy',
       backoff: 'backoff',
@@ -120,6 +121,7 @@ export const t = defineStrings({
   zh: {
     states: {
       running: '运行中',
+      ready: '就绪',
       starting: '启动中',
       unhealthy: '不健康',
       backoff: '等待重试',
