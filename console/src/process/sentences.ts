@@ -31,6 +31,8 @@ function chineseReason(code: string, params: Params): string | null {
       return '正在运行';
     case 'starting':
       return '正在启动';
+    case 'dependency':
+      return `等待 ${params.process ?? '其他进程'}`;
     case 'unhealthy':
       return params.check ? `正在运行，但健康检查失败（${params.check}）` : '正在运行，但健康检查失败';
     case 'backoff':

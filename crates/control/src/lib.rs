@@ -290,6 +290,7 @@ impl Background {
             replicas::route::run(replicas.clone(), stop.clone()),
             replicas::run(replicas.clone(), heard, stop.clone()),
             sessions::move_agents(sessions.clone(), stop.clone()),
+            sessions::tell_dependencies(core.clone(), stop.clone()),
             operations::record(operations.clone(), records, stop.clone()),
             operations::end_overdue(operations.clone(), stop.clone()),
             follow::run(replicas.clone(), stop.clone()),

@@ -1,5 +1,6 @@
 //! Registered processes, the hosts that they are on, and process groups.
 
+pub(crate) mod after;
 mod groups;
 mod label_hosts;
 mod read;

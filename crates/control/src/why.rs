@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use fleet::{Link, Row};
 use model::access::{Caller, Permission};
+use model::spec::after::{self, Dependency};
 use model::status::LastExit;
 use model::{Flag, FullName, Host, ProcessState, Reason, UnixMillis};
 
@@ -58,6 +59,24 @@ struct Known {
     next: Option<UnixMillis>,
     message: String,
     health: String,
+    waits: Option<Waits>,
+}
+
+/// The dependencies that it waits for.
+#[derive(Debug, Clone)]
+struct Waits {
+    dependencies: Vec<Dependency>,
+    since: UnixMillis,
+}
+
+impl Waits {
+    fn new(row: &Row<'_>) -> Option<Self> {
+        let waiting = after::waiting(&row.message(), &row.definition().spec.after)?;
+        Some(Self {
+            dependencies: waiting.dependencies.into_iter().cloned().collect(),
+            since: waiting.since,
+        })
+    }
 }
 
 /// The reason of a row beside its message, for programs; none where everything is as wanted.
@@ -196,6 +215,7 @@ impl Known {
                 .health()
                 .map(|health| health.message)
                 .unwrap_or_default(),
+            waits: Waits::new(row),
         }
     }
 
@@ -211,6 +231,9 @@ impl Known {
         match (self.link, self.state) {
             (Link::Down { since }, _) => since,
             (Link::Never, _) => UnixMillis::NEVER,
+            (Link::Up { .. }, ProcessState::Starting) if self.waits.is_some() => {
+                self.waits.as_ref().map_or(ended, |waits| waits.since)
+            }
             (Link::Up { .. }, _) if self.runs() => self.started_at,
             // It was stopped after its last run that ended by itself.
             (Link::Up { .. }, ProcessState::Stopped) => {
@@ -231,7 +254,13 @@ impl Known {
                 "agent_away"
             }
             (_, ProcessState::Running) => "running",
-            (_, ProcessState::Starting) => "starting",
+            (_, ProcessState::Starting) => match &self.waits {
+                Some(waits) => {
+                    params.extend(dependency_params(waits));
+                    "dependency"
+                }
+                None => "starting",
+            },
             (_, ProcessState::Unhealthy) => {
                 params.insert("check".into(), self.health.clone());
                 "unhealthy"
@@ -268,6 +297,7 @@ impl Known {
             "no_agent" | "agent_away" => return self.message.clone(),
             "running" => "it runs".to_owned(),
             "starting" => "it is being started".to_owned(),
+            "dependency" => return format!("it {}", self.message),
             "unhealthy" => "it runs, and its health check fails".to_owned(),
             "backoff" => format!(
                 "it ended, and the agent starts it again ({} so far)",
@@ -302,6 +332,20 @@ impl Known {
     }
 }
 
+/// Each list in the order of the spec.
+fn dependency_params(waits: &Waits) -> [(Cow<'static, str>, String); 4] {
+    let joined = |each: fn(&Dependency) -> String| {
+        let all: Vec<String> = waits.dependencies.iter().map(each).collect();
+        all.join(", ")
+    };
+    [
+        ("process".into(), joined(|one| one.process.to_string())),
+        ("when".into(), joined(|one| one.when.as_str().to_owned())),
+        ("where".into(), joined(|one| one.place.as_str().to_owned())),
+        ("since".into(), waits.since.0.to_string()),
+    ]
+}
+
 fn is_stop(code: &str) -> bool {
     code == "stop" || code == "kill"
 }
@@ -327,6 +371,7 @@ mod tests {
             next: None,
             message: String::new(),
             health: String::new(),
+            waits: None,
         }
     }
 
@@ -402,6 +447,38 @@ mod tests {
             "the agent gave up after 4 attempts in 30 s; exited with code 1"
         );
         assert_eq!(known.since(None), UnixMillis(70));
+    }
+
+    #[test]
+    fn a_wait_names_the_dependencies_and_since_when() {
+        let text =
+            r#"[{"process": "db/postgres"}, {"process": "db/x", "when": "up", "where": "any"}]"#;
+        let dependencies: Vec<Dependency> = serde_json::from_str(text).unwrap();
+        let since = UnixMillis(1_794_922_805_000);
+        let mut known = known(ProcessState::Starting);
+        let unmet = dependencies
+            .iter()
+            .map(|dependency| (dependency, "stopped"));
+        known.message = after::waits_for(unmet, since);
+        known.waits = Some(Waits {
+            dependencies: dependencies.clone(),
+            since,
+        });
+        let reason = known.reason(None);
+        assert_eq!(reason.code, "dependency");
+        let param = |key| reason.params[key].as_str();
+        assert_eq!(param("process"), "db/postgres, db/x");
+        assert_eq!(
+            (param("when"), param("where")),
+            ("ready, up", "same_host, any")
+        );
+        assert_eq!(param("since"), "1794922805000");
+        assert_eq!(
+            known.text(&reason),
+            "it waits for db/postgres to be ready on this host (stopped), db/x to be up on any host (stopped) \
+             since 2026-11-17T13:40:05Z"
+        );
+        assert_eq!(known.since(None), since);
     }
 
     #[test]

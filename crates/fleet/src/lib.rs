@@ -349,6 +349,11 @@ impl Fleet {
         self.definitions.get(id)
     }
 
+    /// The definitions with a dependency on other hosts.
+    pub fn waiting_definitions(&self) -> impl Iterator<Item = (DefinitionId, &Definition)> {
+        self.definitions.waiting()
+    }
+
     /// How many processes use it.
     pub fn definition_users(&self, id: DefinitionId) -> u32 {
         self.definitions.users(id)

@@ -25,6 +25,9 @@
 //!             any ─► Close ─► Up | Down | Backoff                            a failure, after one more observation
 //! ```
 //!
+//! A start waits before `Launch` until what it needs is there (`AwaitNeeds`), and a stop before its signal until its
+//! dependents are down (`AwaitDependents`): see `order`.
+//!
 //! Operations wait in `queue` and run one after the other. Restart attempts, scheduled runs and the stop of an unhealthy
 //! process are the agent's own work: an operation that arrives takes over what they have come to. A query changes
 //! nothing, so it is no phase.
@@ -44,6 +47,7 @@ mod limits;
 mod messages;
 mod observed;
 mod operate;
+mod order;
 mod pool;
 pub(crate) mod record;
 mod recover;
@@ -70,6 +74,7 @@ use drift::{Drift, WatchedFiles};
 use due::{foreground_at, up_at};
 use health::Health;
 pub(crate) use limits::{LimitCounters, Usage};
+pub(crate) use order::{DependencyRun, Dependents, NO_ORDER, Order, Unmet};
 pub(crate) use pool::{Member, Pools, Share, belongs};
 pub(crate) use schedule::{Schedule, wall_time};
 pub(crate) use stopping::Stopping;
@@ -192,6 +197,17 @@ pub(crate) struct RunFacts {
     /// [`Spec::launch_digest`] of the spec that it was started with; 0 if not known.
     #[serde(default, skip_serializing_if = "types::is_zero")]
     pub(crate) launch_digest: u64,
+    /// The runs of its dependencies with which it was started.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) dependencies: Vec<DependencyRun>,
+}
+
+impl RunFacts {
+    fn note_dependency(&mut self, found: DependencyRun) {
+        self.dependencies
+            .retain(|known| known.process != found.process);
+        self.dependencies.push(found);
+    }
 }
 
 impl CurrentRun {
@@ -306,6 +322,15 @@ pub(crate) struct Work {
     /// The last line of the command's output, if it failed.
     #[serde(default)]
     pub(crate) last_line: String,
+    /// Since when it waits for its dependencies; none before the first look and after the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) waits_since: Option<order::WaitsSince>,
+    /// The runs of its dependencies when it was launched.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) dependencies: Vec<DependencyRun>,
+    /// Which dependencies it was started without; empty for none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) without: String,
     pub(crate) step: Step,
 }
 
@@ -320,6 +345,8 @@ pub(crate) enum Cause {
     Unhealthy {
         since_boot_ms: u64,
     },
+    /// A dependency was started anew: the agent stops it and starts it again.
+    Renewal,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -329,6 +356,10 @@ pub(crate) enum Step {
     Begin,
     /// Waits for the check whether the spec can be run.
     Check,
+    /// Waits until its dependencies are met.
+    AwaitNeeds,
+    /// Waits until the dependents that are being stopped are down.
+    AwaitDependents,
     /// About to execute this command; it is not executed yet.
     Launch(Role),
     /// The command was executed and has not ended.
@@ -363,6 +394,8 @@ impl Step {
             Self::AwaitUp { candidate } => (None, *candidate),
             Self::Begin
             | Self::Check
+            | Self::AwaitNeeds
+            | Self::AwaitDependents
             | Self::Launch(_)
             | Self::AwaitDown { .. }
             | Self::Settle { .. }
@@ -408,6 +441,8 @@ pub(crate) struct Context<'a> {
     /// The name within its namespace, for messages.
     pub(crate) name: &'a str,
     pub(crate) spec: &'a Spec,
+    /// What the other processes mean for this one.
+    pub(crate) order: &'a Order,
 }
 
 impl Context<'_> {
@@ -512,6 +547,7 @@ impl Process {
             Event::HealthChecked(result) => self.health_checked(result, cx, &mut out),
             Event::ConfigRead(found) => self.config_read(&found, cx, &mut out),
             Event::OverLimit(kind, sentence) => self.over_limit(kind, sentence, &mut out),
+            Event::DependencyRestarted(renewed) => self.dependency_restarted(renewed, cx, &mut out),
             Event::Tick => self.tick(cx, &mut out),
         }
         self.follow_schedule(cx, &mut out);
@@ -555,6 +591,7 @@ impl Process {
 
     /// Begins waiting operations; when none is left, ends a process that is to be forgotten.
     fn next(&mut self, cx: &Context<'_>, out: &mut Vec<Action>) {
+        self.yield_to_later(out);
         while self.query.is_none() && self.operation().is_none() {
             let Some(ticket) = self.queue.pop_front() else {
                 if self.forgetting && !self.is_coming_up() {
@@ -613,6 +650,7 @@ impl Process {
                 match &work.step {
                     Step::Begin | Step::Close(_) => out.push(Action::Observe(Depth::Shallow)),
                     Step::Check | Step::Launch(_) => {}
+                    Step::AwaitNeeds | Step::AwaitDependents => self.look_again(cx, out),
                     Step::Command { .. } if late => self.command_timed_out(cx, out),
                     Step::Command { cmd, .. } => match cmd.role {
                         Role::Start | Role::Restart => out.push(Action::Observe(
@@ -661,6 +699,9 @@ impl Work {
             unsent_signal: None,
             stopping: None,
             last_line: String::new(),
+            waits_since: None,
+            dependencies: Vec::new(),
+            without: String::new(),
             step: Step::Begin,
         }
     }
@@ -674,7 +715,7 @@ impl Work {
     fn ticket(&self) -> Option<Ticket> {
         match self.cause {
             Cause::Operation(ticket) => Some(ticket),
-            Cause::Attempt(_) | Cause::Schedule | Cause::Unhealthy { .. } => None,
+            Cause::Attempt(_) | Cause::Schedule | Cause::Unhealthy { .. } | Cause::Renewal => None,
         }
     }
 }

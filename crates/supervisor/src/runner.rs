@@ -15,6 +15,7 @@ mod inspect;
 mod limits;
 mod logs;
 mod oom;
+mod order;
 mod outbox;
 mod output;
 mod pace;
@@ -56,6 +57,7 @@ use crate::supervisor::Supervisor;
 use crate::{Notice, Options, Request, SupervisorError};
 use drift::ConfigRead;
 use family_kill::SideKill;
+use order::OrderIndex;
 use outbox::Outbox;
 use output::Rotating;
 use pace::Pace;
@@ -108,6 +110,7 @@ pub(crate) struct Runner {
     /// Boxed: a hash table allocates room for more entries than it has.
     held: HashMap<Key, Box<SupervisedProcess>>,
     names: HashMap<FullName, Key>,
+    order: OrderIndex,
     next_key: u32,
     spools: Spools,
     runs: KeptRuns,
@@ -182,6 +185,7 @@ impl Runner {
             ledger: supervisor.state.ledger,
             held: HashMap::new(),
             names: HashMap::new(),
+            order: OrderIndex::new(),
             next_key: 0,
             spools: Spools::in_dir(output),
             runs,
@@ -232,6 +236,7 @@ impl Runner {
         let mut rotating: Option<Rotating> = None;
         let mut syncing: Option<Syncing> = None;
         loop {
+            self.look_again();
             self.settle();
             if syncing.is_none() && self.wants_sync() {
                 self.outbox.sync_begins();
@@ -339,6 +344,7 @@ impl Runner {
         for key in keys {
             self.refresh(key);
         }
+        self.order_is_known();
         let held = &self.held;
         let sinks = || held.values().flat_map(|held| held.process.sinks());
         self.spools

@@ -8,7 +8,7 @@ use model::text::{sanitize_line, sanitize_lines};
 
 use crate::WireError;
 use crate::ask::Output;
-use crate::down::{Bye, Down, DownKind, GroupSet, Move, NameRef, Welcome};
+use crate::down::{Bye, Dependencies, Down, DownKind, GroupSet, Move, NameRef, Welcome};
 use crate::enrol::{Enrol, Enrolled};
 use crate::up::{EventFrame, HealthFrame, Hello, ProcessStatus, Up, UpKind};
 
@@ -87,6 +87,14 @@ impl Bounded for Down {
                 groups.try_for_each(|GroupSet { namespace, .. }| {
                     identifiers([("namespace", namespace)])
                 })
+            }
+            Some(DownKind::Dependencies(Dependencies { states })) => {
+                for state in states {
+                    sanitize_line(&mut state.unmet, MAX_MESSAGE);
+                    identifiers([("when", &state.when), ("place", &state.place)])?;
+                    state.name.iter().try_for_each(name)?;
+                }
+                Ok(())
             }
             Some(DownKind::Command(command)) => command.name.iter().try_for_each(name),
             // An ask is JSON; an acknowledgement has no text.

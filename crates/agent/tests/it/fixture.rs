@@ -147,6 +147,7 @@ pub(crate) fn spec() -> Spec {
         restart: Default::default(),
         stop: Default::default(),
         schedule: Default::default(),
+        after: Default::default(),
     }
 }
 

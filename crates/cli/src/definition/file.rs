@@ -49,6 +49,7 @@ const UNITS: &[UnitFields] = &[
     ("restart", &["delay", "delay_max", "reset"], parse_secs),
     ("stop", &["grace"], parse_secs),
     ("schedule", &["jitter"], parse_secs),
+    ("after", &["patience"], parse_secs),
 ];
 
 /// Reads every definition of a file; `-` is standard input.
@@ -283,17 +284,16 @@ fn spec_of(mut spec: Map<String, Value>) -> Result<RawSpec, String> {
         }
     }
     for (section, keys, parse) in UNITS {
-        let Some(Value::Object(fields)) = spec.get_mut(*section) else {
-            continue;
-        };
-        for key in *keys {
-            let Some(value) = fields.get_mut(*key) else {
-                continue;
-            };
-            if let Some(text) = value.as_str().filter(|text| !text.trim().is_empty()) {
-                let number = parse(text).map_err(|rule| format!("spec.{section}.{key}: {rule}"))?;
-                *value = number.into();
+        let tables = match spec.get_mut(*section) {
+            Some(Value::Object(fields)) => vec![fields],
+            Some(Value::Array(items)) => {
+                items.iter_mut().filter_map(Value::as_object_mut).collect()
             }
+            _ => continue,
+        };
+        for fields in tables {
+            with_units(fields, keys, *parse)
+                .map_err(|(key, rule)| format!("spec.{section}.{key}: {rule}"))?;
         }
     }
     // Section by section, so that an error can say where it is.
@@ -307,6 +307,24 @@ fn spec_of(mut spec: Map<String, Value>) -> Result<RawSpec, String> {
         whole.insert(section, value);
     }
     serde_json::from_value(Value::Object(whole)).map_err(|e| format!("spec: {e}"))
+}
+
+/// Replaces texts with a unit by numbers; the error names the key.
+fn with_units(
+    fields: &mut Map<String, Value>,
+    keys: &[&'static str],
+    parse: fn(&str) -> Result<i64, String>,
+) -> Result<(), (&'static str, String)> {
+    for key in keys {
+        let Some(value) = fields.get_mut(*key) else {
+            continue;
+        };
+        if let Some(text) = value.as_str().filter(|text| !text.trim().is_empty()) {
+            let number = parse(text).map_err(|rule| (*key, rule))?;
+            *value = number.into();
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The flags of `register` and `update`.
 
+mod order;
 mod supervision;
 
 use std::path::Path;
@@ -7,6 +8,7 @@ use std::path::Path;
 use model::spec::RawSpec;
 use model::spec::raw::RawConfigFile;
 
+use order::OrderArgs;
 use supervision::SupervisionArgs;
 
 use super::Definition;
@@ -161,6 +163,8 @@ pub struct SpecArgs {
 
     #[command(flatten)]
     supervision: SupervisionArgs,
+    #[command(flatten)]
+    order: OrderArgs,
 
     /// A label; may be given several times
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_pair)]
@@ -227,6 +231,7 @@ impl SpecArgs {
         self.apply_runtime(&mut definition.spec)?;
         self.apply_policy(definition);
         self.supervision.apply(&mut definition.spec);
+        self.order.apply(&mut definition.spec);
         for key in &self.unset_label {
             definition.labels.remove(key);
         }

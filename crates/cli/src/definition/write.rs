@@ -52,6 +52,8 @@ struct Written {
     #[serde(skip_serializing_if = "Option::is_none")]
     schedule: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    after: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     configmap: Option<Value>,
 }
 
@@ -132,6 +134,7 @@ fn written(definition: &Exported) -> Written {
         restart: section("restart"),
         stop: section("stop"),
         schedule: section("schedule"),
+        after: section("after"),
         configmap: section("configmap"),
     }
 }
@@ -237,6 +240,8 @@ mod tests {
             "restart": {"delay": 1, "factor": 1.5, "delay_max": 60, "jitter": 0, "reset": 120, "give_up": "never"},
             "stop": {"signals": ["SIGQUIT", "SIGTERM"], "grace": 2},
             "schedule": {"missed": "once", "overlap": "kill", "jitter": 30, "history": 20},
+            "after": [{"process": "db/postgres", "restart": true},
+                {"process": "db/migrate", "when": "exited_ok", "where": "any", "patience": 30}],
         });
         let all = [exported("web/nginx", whole), exported("db/业务", plain())];
         for definitions in [&all[..1], &all[..]] {

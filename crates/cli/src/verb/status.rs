@@ -8,7 +8,7 @@ use model::spec::restart::{
 };
 use model::spec::runtime::Runtime;
 use model::spec::schedule::{Missed, Overlap};
-use model::spec::{AutoType, Spec};
+use model::spec::{AutoType, Dependency, Spec};
 use model::{FullName, Host};
 use serde_json::{Value, json};
 
@@ -314,6 +314,9 @@ fn spec_fields(fields: &mut FieldList, spec: &Spec) {
         let grace = spec.stop.grace_secs();
         fields.put("stops", &format!("{signals}, {grace} s each, then SIGKILL"));
     }
+    for dependency in &spec.after {
+        fields.put("after", &clean(&after_text(dependency)));
+    }
     for file in &spec.configmap {
         let watched = match (file.path.is_empty(), file.md5.is_empty()) {
             (true, _) => continue,
@@ -325,6 +328,19 @@ fn spec_fields(fields: &mut FieldList, spec: &Spec) {
     if spec.warn_report_policy.report_id != 0 {
         fields.put("report id", &spec.warn_report_policy.report_id.to_string());
     }
+}
+
+/// `db/postgres ready on this host, for at most 30 s; restarted with it`.
+fn after_text(dependency: &Dependency) -> String {
+    let (process, when) = (&dependency.process, dependency.when.as_str());
+    let mut text = format!("{process} {when} {}", dependency.place.words());
+    if let Some(patience) = dependency.patience {
+        text.push_str(&format!(", for at most {patience} s"));
+    }
+    if dependency.restart {
+        text.push_str("; restarted with it");
+    }
+    text
 }
 
 /// `after 1 s, 2 times longer each time up to 60 s, never given up`; empty without `spec.restart`.

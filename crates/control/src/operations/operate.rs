@@ -16,6 +16,7 @@ use super::{Operations, too_many_open};
 use crate::answers::{NAMED_IN_AUDIT, resolve, shortened, spec_lacking};
 use crate::commit::World;
 use crate::draft::{Content, Draft};
+use crate::registry::after::refuse_cycles;
 use crate::{ControlError, HostSelector, Mode, TargetHost, secrets};
 
 /// One line of an operate request. `operate_proc_multi` has many.
@@ -74,7 +75,9 @@ impl Operations {
                     }
                     plan.add(index, line)?;
                 }
-                Ok((plan.finish(&caller, &lines), Ok(id)))
+                let changes = plan.finish(&caller, &lines);
+                refuse_cycles(world.fleet, &changes)?;
+                Ok((changes, Ok(id)))
             })
             .await?;
         match id {
@@ -370,19 +373,31 @@ impl<'a> OperatePlan<'a> {
             })),
             ..Outcome::plain(code, message, self.draft.at)
         });
-        let deadline = self.deadline(id, line, &policy);
+        // A start waits this long for its dependencies.
+        let waits_secs = match spec.is_some_and(|spec| !spec.after.is_empty()) {
+            true => policy.op_timeout,
+            false => 0,
+        };
+        let deadline = self.deadline(id, line, &policy, waits_secs);
         let probe = line.probe.clone().filter(|_| !known);
         self.push(line, asked, Some(id), probe, deadline, outcome);
     }
 
     /// Its own time limit, counted from the end of earlier operations on the same process.
-    fn deadline(&self, host: model::change::HostId, line: &Line, policy: &Policy) -> UnixMillis {
+    fn deadline(
+        &self,
+        host: model::change::HostId,
+        line: &Line,
+        policy: &Policy,
+        waits_secs: u32,
+    ) -> UnixMillis {
         let begins = self
             .tasks
             .latest_deadline(host, &line.name)
             .unwrap_or(self.draft.at)
             .max(self.draft.at);
-        begins.plus_millis(i64::from(line.op.max_secs(policy).saturating_add(GRACE_SECS)) * 1000)
+        let secs = line.op.max_secs(policy).saturating_add(GRACE_SECS);
+        begins.plus_millis(i64::from(secs.saturating_add(waits_secs)) * 1000)
     }
 
     fn push(

@@ -6,6 +6,7 @@ use model::access::{Audit, Caller, Permission};
 use model::{FullName, Host, Labels, Spec};
 
 use super::Registry;
+use super::after::refuse_cycles;
 use crate::answers::trail;
 use crate::draft::{Content, Draft};
 use crate::{ControlError, HostAnswer, TargetHost};
@@ -57,7 +58,9 @@ impl Registry {
                 request.name.to_string(),
                 detail,
             ));
-            Ok((draft.finish(), answers))
+            let changes = draft.finish();
+            refuse_cycles(world.fleet, &changes)?;
+            Ok((changes, answers))
         })
         .await
     }

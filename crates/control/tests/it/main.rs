@@ -4,6 +4,7 @@
 #![allow(clippy::disallowed_methods, reason = "tests inspect the fleet")]
 
 mod access;
+mod after;
 mod config_files;
 mod enrol;
 mod events;

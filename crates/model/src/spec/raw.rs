@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 pub use keys::{SECTIONS, check_keys};
 
+use super::after::{self, RawDependency};
 use super::restart::RawRestart;
 use super::runtime::RawRuntime;
 use super::schedule::RawScheduleRules;
@@ -63,6 +64,8 @@ pub struct RawSpec {
     pub stop: Option<RawStop>,
     #[serde(deserialize_with = "lenient::object")]
     pub schedule: Option<RawScheduleRules>,
+    #[serde(deserialize_with = "lenient::objects")]
+    pub after: Option<Vec<Option<RawDependency>>>,
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -191,6 +194,7 @@ impl RawSpec {
             schedule: schedule
                 .complete(has_rule)
                 .map_err(|e| e.within("schedule"))?,
+            after: after::complete(self.after.unwrap_or_default())?,
         })
     }
 

@@ -81,5 +81,6 @@ pub(crate) fn spec() -> Spec {
         restart: Default::default(),
         stop: Default::default(),
         schedule: Default::default(),
+        after: Default::default(),
     }
 }

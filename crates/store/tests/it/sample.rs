@@ -87,6 +87,7 @@ pub fn spec(n: u32) -> Spec {
         restart: Default::default(),
         stop: Default::default(),
         schedule: Default::default(),
+        after: Default::default(),
     }
 }
 

@@ -23,6 +23,7 @@ impl Process {
                 self.attempts = FailedAttempts::default();
                 let ending = OperationEnd {
                     ran: work.ran.clone(),
+                    warning: work.without.clone(),
                     ..messages::success(ticket)
                 };
                 self.set_desired(Flag::Running, true, ending, out);
@@ -32,9 +33,16 @@ impl Process {
                 out.push(emit(EventKind::ProcessRestartSuccess, &message, None));
                 self.message = message;
             }
+            Cause::Renewal => self.renewed(work, out),
             Cause::Schedule | Cause::Unhealthy { .. } => self.message.clear(),
         }
-        let current = CurrentRun::launched(alive, work.ran.as_ref().map(|ran| &ran.cmd));
+        if !work.without.is_empty() {
+            let parts = [self.message.as_str(), &work.without];
+            let parts = parts.into_iter().filter(|part| !part.is_empty());
+            self.message = parts.collect::<Vec<_>>().join("; ");
+        }
+        let mut current = CurrentRun::launched(alive, work.ran.as_ref().map(|ran| &ran.cmd));
+        (current.facts.dependencies).clone_from(&work.dependencies);
         self.phase = Phase::Up { current };
         out.push(Action::FindVersion);
     }
@@ -50,6 +58,12 @@ impl Process {
                 }
                 return self.unhealthy_is_down(work.reason, since_boot_ms, cx, out);
             }
+            Cause::Renewal => {
+                if in_foreground {
+                    out.push(Action::Sweep);
+                }
+                return self.renew(work, cx, out);
+            }
             Cause::Attempt(_) | Cause::Schedule => {
                 return self.come_to_rest(Resting::Stopped, String::new());
             }
@@ -63,7 +77,7 @@ impl Process {
             work.stopping = None;
             work.began_boot_ms = cx.now.boot_ms;
             work.kill_target = None;
-            return self.launch(work, Role::Start, out);
+            return self.await_needs(work, cx, out);
         }
         let ending = OperationEnd {
             warning: work.stop_warning(cx),
@@ -88,7 +102,11 @@ impl Process {
                 self.phase = Phase::Up { current };
             }
             (
-                Cause::Operation(_) | Cause::Attempt(_) | Cause::Schedule | Cause::Unhealthy { .. },
+                Cause::Operation(_)
+                | Cause::Attempt(_)
+                | Cause::Schedule
+                | Cause::Unhealthy { .. }
+                | Cause::Renewal,
                 _,
             ) => {
                 self.close(work, messages::not_reloaded(cx, "it is gone"), out);
@@ -161,7 +179,7 @@ impl Process {
             self.attempts = FailedAttempts::default();
         }
         match (work.cause, current) {
-            (Cause::Unhealthy { .. }, Some(current)) => {
+            (Cause::Unhealthy { .. } | Cause::Renewal, Some(current)) => {
                 self.unhealthy_stays(work, current, &message, cx, out);
             }
             (Cause::Operation(_) | Cause::Attempt(_) | Cause::Schedule, Some(current)) => {
@@ -181,7 +199,9 @@ impl Process {
                 };
                 self.come_to_rest(resting, message);
             }
-            (Cause::Attempt(_), None) => self.attempt_failed(&message, exit, cx, out),
+            (Cause::Attempt(_) | Cause::Renewal, None) => {
+                self.attempt_failed(&message, exit, cx, out)
+            }
             (Cause::Schedule, None) => self.scheduled_run_failed(&message, exit, cx, out),
             (Cause::Unhealthy { since_boot_ms }, None) => {
                 self.unhealthy_is_down(work.reason, since_boot_ms, cx, out);

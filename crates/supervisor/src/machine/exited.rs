@@ -109,6 +109,8 @@ impl Process {
             }
             step @ (Step::Begin
             | Step::Check
+            | Step::AwaitNeeds
+            | Step::AwaitDependents
             | Step::Launch(_)
             | Step::Settle { .. }
             | Step::Close(_)) => work.step = step,

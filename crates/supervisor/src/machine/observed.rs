@@ -110,7 +110,11 @@ impl Process {
     ) {
         match std::mem::replace(&mut work.step, Step::Begin) {
             Step::Begin => self.decide(work, observed, cx, out),
-            step @ (Step::Check | Step::Launch(_) | Step::Settle { .. }) => {
+            step @ (Step::Check
+            | Step::AwaitNeeds
+            | Step::AwaitDependents
+            | Step::Launch(_)
+            | Step::Settle { .. }) => {
                 work.step = step;
                 self.phase = Phase::Working(work);
             }

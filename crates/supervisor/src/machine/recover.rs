@@ -114,6 +114,8 @@ fn resume(work: &Work, cx: &Context<'_>, out: &mut Vec<Action>) {
             };
             out.push(Action::Check(role));
         }
+        // The runner makes it look again once every process is recovered.
+        Step::AwaitNeeds | Step::AwaitDependents => {}
         Step::Launch(role) => out.push(Action::Spawn(*role)),
         // The check was due while the agent was away, and maybe the time-out as well. Observe first: a process that is up by
         // now has not timed out.

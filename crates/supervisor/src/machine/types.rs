@@ -212,6 +212,8 @@ pub(crate) enum Event {
     ConfigRead(Vec<super::ConfigFileDigest>),
     /// It was over a limit for too long, with the reason.
     OverLimit(EventKind, String),
+    /// A dependency has a new run, and its dependents are to be restarted with it.
+    DependencyRestarted(super::DependencyRun),
     /// The time of [`super::Process::due`] has come, or the runner wants an observation.
     Tick,
 }

@@ -90,9 +90,10 @@ impl Process {
             Some(_) => {
                 let is_unhealthy = match self.work().map(|work| work.cause) {
                     Some(Cause::Unhealthy { .. }) => true,
-                    Some(Cause::Operation(_) | Cause::Attempt(_) | Cause::Schedule) | None => {
-                        self.current().is_some_and(|run| run.facts.health.is_bad())
-                    }
+                    Some(
+                        Cause::Operation(_) | Cause::Attempt(_) | Cause::Schedule | Cause::Renewal,
+                    )
+                    | None => self.current().is_some_and(|run| run.facts.health.is_bad()),
                 };
                 return match is_unhealthy {
                     true => ProcessState::Unhealthy,
@@ -247,7 +248,7 @@ impl Work {
                 Op::Start | Op::Restart | Op::Manage => true,
                 Op::Stop | Op::Kill | Op::Reload | Op::Query | Op::Unmanage => false,
             },
-            Cause::Attempt(_) | Cause::Schedule | Cause::Unhealthy { .. } => true,
+            Cause::Attempt(_) | Cause::Schedule | Cause::Unhealthy { .. } | Cause::Renewal => true,
         }
     }
 }

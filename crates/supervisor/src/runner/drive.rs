@@ -280,6 +280,8 @@ impl Runner {
         self.write(&[Entry::Forget(held.registration.name.clone())]);
         self.outbox.must_sync();
         self.names.remove(&held.registration.name);
+        self.order.remove(key, &held.registration.spec.after);
+        self.order.has_changed(&held.registration.name);
     }
 
     /// A run or command of a process ended.
@@ -375,6 +377,7 @@ impl Runner {
         if held.refresh(now.unix) {
             self.outbox.status_changed(key);
         }
+        self.note_change(key);
     }
 
     /// Closes the failure pipe of a run that is up: it would take a descriptor as long as the run lives.

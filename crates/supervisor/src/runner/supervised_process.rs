@@ -10,10 +10,12 @@ use model::{ProcessState, State, Status, UnixMillis};
 use super::family_kill::FamilyKill;
 use super::group_membership::{GroupMembership, LIMITS_FROM_NEXT_START};
 use super::oom::OomKills;
+use super::order::Seen;
 use super::output::OutputGrowth;
 use super::step::Todo;
 use crate::machine::{
-    Context, Event, LimitCounters, Moment, Phase, Process, Run, Schedule, Usage, View, wall_time,
+    Context, Event, LimitCounters, Moment, NO_ORDER, Phase, Process, Run, Schedule, Usage, View,
+    wall_time,
 };
 use crate::os::family::Mark;
 use crate::os::kept_runs::{OpenRuns, RunId};
@@ -82,6 +84,8 @@ pub(crate) struct SupervisedProcess {
     pub(crate) oom_kills: OomKills,
     /// The last health check of the current run. Not in the journal: each check would be written.
     pub(crate) health: Option<Box<HealthResult>>,
+    /// What its dependents last looked at; none as long as no process depends on another.
+    pub(crate) seen: Option<Seen>,
 }
 
 impl SupervisedProcess {
@@ -127,6 +131,7 @@ impl SupervisedProcess {
             launch_digest,
             oom_kills: OomKills::default(),
             health: None,
+            seen: None,
         }
     }
 
@@ -135,7 +140,14 @@ impl SupervisedProcess {
             now,
             name: self.registration.name.name.as_str(),
             spec: &self.registration.spec,
+            order: &NO_ORDER,
         }
+    }
+
+    /// The state as the status shows it.
+    pub(crate) fn state(&self) -> ProcessState {
+        let view = self.process.view();
+        self.scheduled(view.process_state, view.next_at).0
     }
 
     /// Down, with nothing going on.

@@ -215,6 +215,7 @@ impl Home {
             restart: Default::default(),
             stop: Default::default(),
             schedule: Default::default(),
+            after: Default::default(),
         }
     }
 

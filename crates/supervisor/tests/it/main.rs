@@ -22,6 +22,7 @@ mod names;
 mod namespaces;
 mod oom;
 mod operate;
+mod order;
 mod pids;
 mod process_state;
 mod programs;

@@ -22,6 +22,7 @@ mod install;
 mod jobs;
 mod logs;
 mod operations;
+mod order;
 mod readme;
 mod relays;
 mod remove_hosts;

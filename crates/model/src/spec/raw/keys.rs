@@ -5,13 +5,14 @@ use serde_json::{Map, Value};
 
 use super::{RawCommands, RawConfigFile, RawIdentity, RawLimits, RawPolicy, RawWarnReport};
 use crate::Invalid;
+use crate::spec::after::RawDependency;
 use crate::spec::restart::RawRestart;
 use crate::spec::runtime::RawRuntime;
 use crate::spec::schedule::RawScheduleRules;
 use crate::spec::stop::RawStop;
 
 /// The parts of a spec.
-pub const SECTIONS: [&str; 11] = [
+pub const SECTIONS: [&str; 12] = [
     "identity",
     "control",
     "resource",
@@ -23,6 +24,7 @@ pub const SECTIONS: [&str; 11] = [
     "restart",
     "stop",
     "schedule",
+    "after",
 ];
 
 /// Refuses unknown sections, and unknown keys in them.
@@ -39,6 +41,7 @@ pub fn check_keys(spec: &Map<String, Value>) -> Result<(), Invalid> {
             "restart" => keys_of(&RawRestart::default()),
             "stop" => keys_of(&RawStop::default()),
             "schedule" => keys_of(&RawScheduleRules::default()),
+            "after" => keys_of(&RawDependency::default()),
             _ => {
                 let rule = format!("is no part of a spec: {}", SECTIONS.join(", "));
                 return Err(Invalid::new(format!("spec.{section}"), rule));

@@ -11,8 +11,8 @@ use proptest::prelude::*;
 use wire::down::{GroupSet, NameRef};
 use wire::up::{HealthFrame, LastExitFrame, OpRef};
 use wire::{
-    Ack, Ask, Bye, Command, Desired, DesiredProcess, Down, EventFrame, Hello, Move, Output,
-    ProcessStatus, Report, ResultFrame, Up, Welcome,
+    Ack, Ask, Bye, Command, Dependencies, DependencyState, Desired, DesiredProcess, Down,
+    EventFrame, Hello, Move, Output, ProcessStatus, Report, ResultFrame, Up, Welcome,
 };
 
 pub(super) fn text() -> impl Strategy<Value = String> {
@@ -173,6 +173,25 @@ pub(super) fn down() -> impl Strategy<Value = Down> {
         bye.prop_map(Down::from),
         ask.prop_map(Down::from),
         text().prop_map(|reason| Move { reason }.into()),
+        dependencies().prop_map(Down::from),
         Just(Down::default()),
     ]
+}
+
+fn dependencies() -> impl Strategy<Value = Dependencies> {
+    let state = (
+        proptest::option::of(name()),
+        text(),
+        text(),
+        any::<bool>(),
+        text(),
+    );
+    let state = state.prop_map(|(name, when, place, is_met, unmet)| DependencyState {
+        name,
+        when,
+        place,
+        is_met,
+        unmet,
+    });
+    vec(state, 0..4).prop_map(|states| Dependencies { states })
 }
