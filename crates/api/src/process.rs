@@ -212,6 +212,10 @@ pub struct DefinitionView<'a> {
     #[schema(required)]
     #[serde(default)]
     pub hosts: u32,
+    /// The number of the version that it is; null where that is no longer kept, and for instances of a business.
+    #[schema(required)]
+    #[serde(default)]
+    pub spec_version: Option<u32>,
 }
 
 #[derive(Debug, Serialize, Deserialize, ToSchema)]

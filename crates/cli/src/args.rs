@@ -9,9 +9,10 @@ use crate::failure::{EXIT_CODES, Failure};
 use crate::out::{Format, Out};
 use crate::verb::{
     agent, app, audit, completions, console, context, diff, drain, edit, events, export,
-    expression, figures, generate, group, hosts, job, login, logins, logout, logs, operate, passwd,
-    ps, register, relay, replicas, rm, runs, search, server, status, store, summary, task,
-    template, timeline, token, topology, unregister, up, update, user, watch, webhook, whoami, why,
+    expression, figures, generate, group, history, hosts, job, login, logins, logout, logs,
+    operate, passwd, ps, register, relay, replicas, rm, rollback, runs, search, server, status,
+    store, summary, task, template, timeline, token, topology, unregister, up, update, user, watch,
+    webhook, whoami, why,
 };
 
 const EXAMPLES: &str = "\
@@ -92,6 +93,9 @@ pub enum Verb {
     /// Change what is registered, or register it
     #[command(visible_alias = "apply", after_help = update::EXAMPLES)]
     Update(Box<update::Args>),
+    /// Give hosts the definition of an earlier version again
+    #[command(after_help = rollback::EXAMPLES)]
+    Rollback(Box<rollback::Args>),
     /// Forget a process, which keeps running
     #[command(after_help = unregister::examples())]
     Unregister(unregister::Args),
@@ -145,6 +149,9 @@ pub enum Verb {
     /// List the last runs of a process, with how each ended
     #[command(after_help = runs::EXAMPLES)]
     Runs(runs::Args),
+    /// Show the versions of a process: who changed its definition, when, and how
+    #[command(after_help = history::EXAMPLES)]
+    History(history::Args),
     /// Show what a process used in the last hour
     #[command(after_help = figures::EXAMPLES)]
     Figures(figures::Args),

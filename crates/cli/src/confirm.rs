@@ -14,7 +14,7 @@ pub const WHEN: &str = "\
 Asking first:
   Verbs that remove something (rm, unregister, delete, logins end, agent revoke, hosts remove, group set
   --none, topology remove, an import that takes processes out) and verbs that interrupt more than one process (stop, restart and kill, also
-  of jobs, and job release --then restart) ask first. Without a terminal to ask on they need
+  of jobs, job release --then restart, update --roll, rollback and job revert) ask first. Without a terminal to ask on they need
   --yes, and end with 2 and change nothing without it. To stop or restart one process on one
   host, nothing is asked.";
 

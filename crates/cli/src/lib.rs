@@ -36,12 +36,14 @@ pub mod password;
 pub mod processes;
 pub mod progress;
 pub mod report;
+pub mod roll;
 pub mod selection;
 pub mod state;
 pub mod table;
 pub mod target;
 pub mod terminal_safe;
 pub mod verb;
+pub mod version_counts;
 
 use args::{Cli, Verb};
 use verb::Context;
@@ -67,10 +69,10 @@ fn run(context: &Context, verb: Verb) -> Result<failure::Exit, failure::Failure>
     use model::Op;
     use verb::{
         agent, app, audit, completions, console, context as contexts, diff, drain, edit, events,
-        export, expression, figures, generate, group, hosts, job, login, logins, logout, logs,
-        operate, passwd, ps, register, relay, replicas, rm, runs, search, server, status, store,
-        summary, task, template, timeline, token, topology, unregister, up, update, user, watch,
-        webhook, whoami, why,
+        export, expression, figures, generate, group, history, hosts, job, login, logins, logout,
+        logs, operate, passwd, ps, register, relay, replicas, rm, rollback, runs, search, server,
+        status, store, summary, task, template, timeline, token, topology, unregister, up, update,
+        user, watch, webhook, whoami, why,
     };
     match verb {
         Verb::Up(args) => up::run(context, &args),
@@ -79,6 +81,7 @@ fn run(context: &Context, verb: Verb) -> Result<failure::Exit, failure::Failure>
         Verb::Relay(args) => relay::run(context, &args),
         Verb::Register(args) => register::run(context, &args),
         Verb::Update(args) => update::run(context, &args),
+        Verb::Rollback(args) => rollback::run(context, &args),
         Verb::Unregister(args) => unregister::run(context, &args),
         Verb::Rm(args) => rm::run(context, &args),
         Verb::Export(args) => export::run(context, &args),
@@ -96,6 +99,7 @@ fn run(context: &Context, verb: Verb) -> Result<failure::Exit, failure::Failure>
         Verb::Why(args) => why::run(context, &args),
         Verb::Timeline(args) => timeline::run(context, &args),
         Verb::Runs(args) => runs::run(context, &args),
+        Verb::History(args) => history::run(context, &args),
         Verb::Figures(args) => figures::run(context, &args),
         Verb::Summary(args) => summary::run(context, &args),
         Verb::Task(args) => task::run(context, &args),

@@ -41,6 +41,7 @@ impl World {
             hosts: asked(&targets),
             suppliers: Default::default(),
             mode,
+            restores: None,
         };
         let answers = self
             .ask(&said, async move |control, caller| {

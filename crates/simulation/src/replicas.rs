@@ -56,6 +56,7 @@ pub(crate) async fn converge(seed: u64, dir: &Path, clock_hold: &ClockHold) -> R
                     hosts: places,
                     suppliers: Default::default(),
                     mode: Mode::Update,
+                    restores: None,
                 };
                 control
                     .registry()

@@ -23,6 +23,7 @@ use crate::processes::{NAMES_HELP, NameArgs};
 use crate::state::{last_exit_text, live_pid, state_style, state_text};
 use crate::table::FieldList;
 use crate::target::{not_registered, unknown};
+use crate::version_counts::{self, VersionCount};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -106,6 +107,9 @@ fn show(client: &Client, out: &Out, name: &FullName, host: Option<Host>) -> Resu
         [only] => one(out, only)?,
         rows => {
             summary(out, name, rows, page.count)?;
+            if let Some(line) = versions(&definitions) {
+                out.line(line)?;
+            }
             out.table(&ps::table(rows, false))?;
             ps::note_pending(out, rows);
         }
@@ -115,6 +119,18 @@ fn show(client: &Client, out: &Out, name: &FullName, host: Option<Host>) -> Resu
         show_definition(out, definition, &title)?;
     }
     Ok(())
+}
+
+/// `38 of 40 hosts have version 7, 2 have version 6`, while they do not agree.
+fn versions(definitions: &[DefinitionView]) -> Option<String> {
+    let is_mixed = definitions.len() > 1;
+    let is_known = definitions.iter().any(|view| view.spec_version.is_some());
+    let counts = definitions.iter().map(|view| VersionCount {
+        hosts: view.hosts,
+        number: view.spec_version,
+        note: "",
+    });
+    (is_mixed && is_known).then(|| version_counts::sentence(counts))
 }
 
 fn must_exist(name: &FullName, host: Option<Host>, is_empty: bool) -> Result<(), Failure> {
@@ -131,8 +147,12 @@ fn must_exist(name: &FullName, host: Option<Host>, is_empty: bool) -> Result<(),
 
 /// Where definitions differ, which hosts have this one.
 fn title(definition: &DefinitionView, number: usize, total: usize, rows: &[ProcessView]) -> String {
+    let version = match definition.spec_version {
+        Some(number) => format!(", version {number}"),
+        None => String::new(),
+    };
     if total == 1 {
-        return "spec".to_owned();
+        return format!("spec{version}");
     }
     let hosts = rows.iter().filter(|row| row.definition == definition.id);
     let hosts: Vec<String> = hosts
@@ -145,7 +165,7 @@ fn title(definition: &DefinitionView, number: usize, total: usize, rows: &[Proce
     };
     let n_hosts = counted(definition.hosts, "host");
     format!(
-        "spec {number} of {total}, on {n_hosts}: {}{more}",
+        "spec {number} of {total}{version}, on {n_hosts}: {}{more}",
         clean(&hosts.join(", "))
     )
 }

@@ -60,6 +60,14 @@ pub(super) fn judge(
     let Some(observed) = observed else {
         return Verdict::Failed("it is no longer registered".to_owned());
     };
+    // After a clock that was moved back, the time counts from now.
+    let progress = GateProgress {
+        from: progress.from.min(now),
+        seen: progress.seen.map(|run| GateRun {
+            since: run.since.min(now),
+            ..run
+        }),
+    };
     let wanted = gate.state.as_str();
     let window = i64::from(gate.secs) * 1000;
     let failed = |how: &str| {
@@ -301,6 +309,16 @@ mod tests {
         let (secs, verdict) = run(gate("up:10s"), &[(0, away.clone()), (70, away)]);
         assert_eq!(secs, 70);
         assert!(reason(&verdict).contains("it is unknown"));
+    }
+
+    #[test]
+    fn a_clock_that_is_moved_back_delays_a_gate_by_its_own_time_at_most() {
+        let up = observed(ProcessState::Running, 7, 0);
+        let seen = [(0, up.clone()), (-5000, up.clone()), (-4990, up)];
+        assert_eq!(run(gate("up:10s"), &seen), (-4990, Verdict::Passed));
+        let away = observed(ProcessState::Unknown, 7, 0);
+        let (secs, _) = run(gate("up:10s"), &[(-5000, away.clone()), (-4930, away)]);
+        assert_eq!(secs, -4930);
     }
 
     #[test]

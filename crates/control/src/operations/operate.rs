@@ -9,6 +9,7 @@ use model::access::{Audit, Caller, Permission};
 use model::change::{Changes, OutcomeRow, TargetRow, TaskRow};
 use model::operation::{GRACE_SECS, OutcomeSubject};
 use model::spec::{Policy, Probe};
+use model::version::{VersionOrigin, VersionSource};
 use model::{Code, FullName, Host, Invalid, Labels, Op, OpId, Outcome, Spec, TaskId, UnixMillis};
 
 use super::tasks::{MAX_OPEN_TARGETS, Tasks};
@@ -72,7 +73,7 @@ impl Operations {
                     if by_labels && let Some(denied) = line.denied(world.fleet, &caller) {
                         return Ok((Changes::default(), Err(denied)));
                     }
-                    plan.add(index, line)?;
+                    plan.add(index, line, &caller)?;
                 }
                 Ok((plan.finish(&caller, &lines), Ok(id)))
             })
@@ -216,6 +217,21 @@ impl<'a> OperatePlan<'a> {
         self.add_registered(&Line::of_registered(name, op), host)
     }
 
+    /// The same, of a process whose definition this draft replaces: its limits of time are those of the new one.
+    pub(crate) fn add_updated(
+        &mut self,
+        name: FullName,
+        op: Op,
+        host: Host,
+        content: Content,
+    ) -> OpId {
+        let line = Line {
+            content: Some(content),
+            ..Line::of_registered(name, op)
+        };
+        self.add_registered(&line, host)
+    }
+
     /// The same, of a line that further processes share.
     pub(super) fn add_registered(&mut self, line: &Line, host: Host) -> OpId {
         let asked = TargetHost {
@@ -266,10 +282,17 @@ impl<'a> OperatePlan<'a> {
         )
     }
 
-    pub(super) fn add(&mut self, index: usize, line: &Line) -> Result<(), Invalid> {
+    pub(super) fn add(
+        &mut self,
+        index: usize,
+        line: &Line,
+        caller: &Caller,
+    ) -> Result<(), Invalid> {
         if let Some(content) = &line.content {
+            let origin = VersionOrigin::new(VersionSource::Operate, &caller.app, &caller.user);
+            let (name, hosts) = (&line.name, &line.hosts);
             self.draft
-                .register(&line.name, content, &line.hosts, Mode::Update);
+                .register(name, content, hosts, Mode::Update, &origin);
         }
         for asked in &line.hosts {
             let resolved = resolve(self.draft.fleet, asked);

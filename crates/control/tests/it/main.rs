@@ -27,3 +27,4 @@ mod templates;
 mod timeline;
 mod topology;
 mod topology_histories;
+mod updating;

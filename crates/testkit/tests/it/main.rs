@@ -31,3 +31,4 @@ mod sim;
 mod simulated_fleet;
 mod soak;
 mod states;
+mod updating;

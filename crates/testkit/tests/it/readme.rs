@@ -177,7 +177,7 @@ fn the_start_works_as_written() {
 
 #[test]
 fn the_guide_to_rollouts_works_as_written() {
-    works_as_written("docs/guides/rollout.md", 9);
+    works_as_written("docs/guides/rollout.md", 14);
 }
 
 #[test]
