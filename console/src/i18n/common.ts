@@ -43,6 +43,7 @@ export const t = defineStrings({
       generate: 'Generate files',
       release: 'Release files',
       diff: 'Compare files',
+      update: 'Update',
     },
     reasons: {
       role: 'your role does not allow it',
@@ -157,6 +158,7 @@ export const t = defineStrings({
       generate: '生成配置',
       release: '下发配置',
       diff: '对比配置',
+      update: '更新规格',
     },
     reasons: {
       role: '当前角色无此权限',
