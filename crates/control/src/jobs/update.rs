@@ -392,9 +392,12 @@ fn is_wanted(row: &Row<'_>) -> bool {
         | ProcessState::Starting
         | ProcessState::Unhealthy
         | ProcessState::Backoff => true,
-        ProcessState::Failed | ProcessState::Unknown => row.flag() == Flag::Running,
+        // After a crash of the server the state may be of before the last start; the flag is durable.
+        ProcessState::Failed | ProcessState::Unknown | ProcessState::Stopped => {
+            row.flag() == Flag::Running
+        }
         // A one-shot that is done must not run again, and a periodic one takes the change with its next run.
-        ProcessState::Stopped | ProcessState::Completed | ProcessState::Scheduled => false,
+        ProcessState::Completed | ProcessState::Scheduled => false,
     }
 }
 
