@@ -2,6 +2,7 @@
 
 pub mod agent;
 pub mod app;
+pub mod apply;
 pub mod audit;
 pub mod completions;
 pub mod console;
@@ -17,6 +18,7 @@ pub mod generate;
 pub mod grant;
 pub mod group;
 pub mod hosts;
+pub mod import;
 pub mod job;
 pub mod login;
 pub mod logins;

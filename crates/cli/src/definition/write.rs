@@ -89,6 +89,12 @@ pub fn to_json(definitions: &[Exported]) -> Value {
     }
 }
 
+/// One definition as a table of YAML, with its keys in the order of a file.
+pub fn to_table(definition: &Exported) -> Result<serde_norway::Value, Failure> {
+    serde_norway::to_value(written(definition))
+        .map_err(|e| Failure::new(Kind::Failed, format!("cannot be written: {e}")))
+}
+
 /// Reads what [`to_text`] wrote, and what was edited since.
 pub fn from_text(text: &str) -> Result<Vec<Exported>, Failure> {
     let definitions = file::parse("", text).map_err(Failure::usage)?;

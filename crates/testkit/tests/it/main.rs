@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed expectation is a failed test")]
 
+mod adopt;
 mod agent_binary;
 mod agent_upgrades;
 mod agents;
