@@ -113,6 +113,9 @@ impl Draft {
             Ok(name) => name,
             Err(invalid) => return self.give_up(ledger, &invalid.to_string()),
         };
+        if self.control().start_cmd.is_none() {
+            return self.give_up(ledger, "it has no command that could be read");
+        }
         self.name_program();
         self.labels
             .retain(|key, value| !key.is_empty() && value.len() <= 4096);

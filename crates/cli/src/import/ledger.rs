@@ -115,6 +115,17 @@ impl Ledger {
                 entry.fate = Fate::NotCarried("is not known here".to_owned());
             }
         }
+        // By line; files stay in the order in which they were read.
+        let mut files: Vec<Arc<str>> = Vec::new();
+        for entry in &self.entries {
+            if !files.contains(&entry.file) {
+                files.push(Arc::clone(&entry.file));
+            }
+        }
+        self.entries.sort_by_key(|entry| {
+            let file = files.iter().position(|file| *file == entry.file);
+            (file, entry.line)
+        });
     }
 
     pub fn entries(&self) -> &[Entry] {

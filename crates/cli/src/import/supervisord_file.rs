@@ -116,9 +116,11 @@ pub(super) fn with_includes(file: &str, text: &str, ledger: &mut Ledger) -> Vec<
                 if key != "files" {
                     continue;
                 }
-                let found = included(file, &files);
-                if found.is_empty() {
-                    ledger.not_carried(id, "no such file is here: import the files by themselves");
+                let (found, missing) = included(file, &files);
+                for pattern in missing {
+                    let why =
+                        format!("{pattern} names no file here: import its files by themselves");
+                    ledger.not_carried(id, why);
                 }
                 for path in found {
                     n_files += 1;
@@ -139,37 +141,45 @@ pub(super) fn with_includes(file: &str, text: &str, ledger: &mut Ledger) -> Vec<
     all
 }
 
-/// The files that patterns name, relative to the file that includes them.
-fn included(file: &str, patterns: &str) -> Vec<PathBuf> {
+/// The files that patterns name, relative to the file that includes them, and the patterns that name none.
+fn included(file: &str, patterns: &str) -> (Vec<PathBuf>, Vec<String>) {
     let folder = Path::new(file).parent().unwrap_or(Path::new(""));
-    let mut found = Vec::new();
+    let (mut found, mut missing) = (Vec::new(), Vec::new());
     for pattern in patterns.split_whitespace() {
         let here = match folder.to_str() {
             Some("") | None => ".",
             Some(folder) => folder,
         };
-        let whole = folder.join(pattern.replace("%(here)s", here));
-        let (Some(folder), Some(name)) = (whole.parent(), whole.file_name()) else {
-            continue;
-        };
-        let folder = match folder.as_os_str().is_empty() {
-            true => Path::new("."),
-            false => folder,
-        };
-        let Ok(entries) = std::fs::read_dir(folder) else {
-            continue;
-        };
-        let name = name.to_string_lossy();
-        let mut files: Vec<PathBuf> = entries
-            .flatten()
-            .filter(|entry| matches(&name, &entry.file_name().to_string_lossy()))
-            .map(|entry| entry.path())
-            .filter(|path| path.is_file())
-            .collect();
-        files.sort();
+        let files = matching(&folder.join(pattern.replace("%(here)s", here)));
+        if files.is_empty() {
+            missing.push(pattern.to_owned());
+        }
         found.extend(files);
     }
-    found
+    (found, missing)
+}
+
+/// The files whose names match the last part of a path.
+fn matching(path: &Path) -> Vec<PathBuf> {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+        return Vec::new();
+    };
+    let folder = match folder.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => folder,
+    };
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    let name = name.to_string_lossy();
+    let mut files: Vec<PathBuf> = entries
+        .flatten()
+        .filter(|entry| matches(&name, &entry.file_name().to_string_lossy()))
+        .map(|entry| entry.path())
+        .filter(|path| path.is_file())
+        .collect();
+    files.sort();
+    files
 }
 
 /// `*` and `?`.
