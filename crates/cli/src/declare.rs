@@ -13,6 +13,7 @@ pub mod plan;
 mod plan_access;
 mod plan_processes;
 mod plan_templates;
+mod repeated;
 pub mod show;
 pub mod written;
 

@@ -6,11 +6,13 @@
 //! fields that Muster refuses, and reports them. Nothing here talks to a server.
 
 pub mod compose;
+mod compose_health;
 mod compose_service;
 pub mod draft;
 mod environment;
 pub mod ledger;
 pub mod pm2;
+mod pm2_command;
 pub mod procfile;
 pub mod supervisord;
 mod supervisord_file;

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use api::Bindings;
+use model::Namespace;
 use model::access::Role;
 use model::event::EventKind;
 use model::group::{self, RawPool, RawProcessGroup};
 use model::selector::LabelSelector;
 use model::webhook::WebhookUrl;
-use model::{FullName, Namespace};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 use super::document::Document;
 use super::{
     Declared, DeclaredGrant, DeclaredGroup, DeclaredHosts, DeclaredProcess, DeclaredTemplate,
-    DeclaredWebhook, Grantee, Kind,
+    DeclaredWebhook, Grantee, Kind, repeated,
 };
 use crate::business::BusinessRef;
 use crate::definition::{self, did_you_mean};
@@ -50,7 +50,7 @@ pub fn declared(documents: &[Document]) -> Result<Declared, Failure> {
             .entry(namespace.clone())
             .or_insert_with(|| place.clone());
     }
-    refuse_repeated(&all)?;
+    repeated::refuse(&all)?;
     Ok(all)
 }
 
@@ -403,62 +403,4 @@ fn grant(document: &Document, path: &str, value: &Value) -> Result<DeclaredGrant
         businesses: businesses.collect::<Result<_, _>>()?,
         label: label(document, &at("label"), form.label)?,
     })
-}
-
-/// What can be seen to stand twice before the server is asked: the same process on the same host, the same template.
-fn refuse_repeated(all: &Declared) -> Result<(), Failure> {
-    let mut seen: Vec<(&FullName, &DeclaredProcess)> = Vec::new();
-    for one in &all.processes {
-        for (_, other) in seen.iter().filter(|(name, _)| **name == one.name) {
-            if overlap(&one.hosts, &other.hosts) {
-                return Err(twice(
-                    &format!("process {}", one.name),
-                    &one.place,
-                    &other.place,
-                ));
-            }
-        }
-        seen.push((&one.name, one));
-    }
-    for (index, one) in all.templates.iter().enumerate() {
-        let mut before = all.templates[..index].iter();
-        if let Some(other) =
-            before.find(|other| other.name == one.name && other.business == one.business)
-        {
-            return Err(twice(
-                &format!("template {}", one.name),
-                &one.place,
-                &other.place,
-            ));
-        }
-    }
-    for (index, one) in all.webhooks.iter().enumerate() {
-        let same = |other: &&DeclaredWebhook| {
-            (&other.url, &other.namespaces, &other.kinds, &other.label)
-                == (&one.url, &one.namespaces, &one.kinds, &one.label)
-        };
-        if let Some(other) = all.webhooks[..index].iter().find(same) {
-            return Err(twice(
-                &format!("webhook {}", one.url),
-                &one.place,
-                &other.place,
-            ));
-        }
-    }
-    Ok(())
-}
-
-pub fn twice(what: &str, place: &super::Place, other: &super::Place) -> Failure {
-    Failure::usage(format!(
-        "{place}: {what} is declared twice; also at {other}"
-    ))
-}
-
-fn overlap(one: &DeclaredHosts, other: &DeclaredHosts) -> bool {
-    match (one, other) {
-        (DeclaredHosts::Listed(one), DeclaredHosts::Listed(other)) => {
-            one.iter().any(|host| other.contains(host))
-        }
-        (one, other) => one == other,
-    }
 }

@@ -8,8 +8,8 @@ use model::{FullName, Labels, Namespace, Spec};
 use serde_json::{Value, json};
 
 use super::current::Current;
-use super::kinds::twice;
 use super::plan::{Action, Plan, Prune, Sign, Step, changes};
+use super::repeated::twice;
 use super::{Declared, DeclaredProcess, Kind, Place};
 use crate::client::Path;
 use crate::definition;

@@ -6,8 +6,8 @@ use api::{Bindings, TemplateBody, TemplateShown, VersionShown};
 use serde_json::{Value, json};
 
 use super::current::Current;
-use super::kinds::twice;
 use super::plan::{Action, Plan, Prune, Sign, Step, changes};
+use super::repeated::twice;
 use super::{Declared, DeclaredTemplate, Kind};
 use crate::failure::Failure;
 use crate::verb::template::{template_path, templates};

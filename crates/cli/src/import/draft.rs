@@ -117,8 +117,6 @@ impl Draft {
             return self.give_up(ledger, "it has no command that could be read");
         }
         self.name_program();
-        self.labels
-            .retain(|key, value| !key.is_empty() && value.len() <= 4096);
         // Each round gives up one field, so that there are not more rounds than fields.
         for _ in 0..64 {
             let definition = Definition {
@@ -171,9 +169,15 @@ impl Draft {
     fn drop_field(&mut self, ledger: &mut Ledger, what: &str) -> bool {
         let (field, rule) = what.split_once(": ").unwrap_or((what, ""));
         let field = field.strip_prefix("spec.").unwrap_or(field);
-        if let Some(key) = field.strip_prefix("labels.") {
-            let key = key.to_owned();
-            return self.labels.remove(&key).is_some();
+        if let Some(begin) = field.strip_prefix("labels.") {
+            // The message has the beginning of a long key.
+            let mut keys = self.labels.keys();
+            let Some(key) = keys.find(|key| key.starts_with(begin)).cloned() else {
+                return false;
+            };
+            self.labels.remove(&key);
+            self.report(ledger, &format!("labels.{key}"), rule);
+            return true;
         }
         let Ok(mut spec) = serde_json::to_value(&self.spec) else {
             return false;
@@ -195,17 +199,31 @@ impl Draft {
         if removed.is_none_or(|value| value.is_null()) || is_required {
             return false;
         }
-        for (id, known) in &self.fields {
-            if known == field || field.starts_with(&format!("{known}.")) {
-                ledger.not_carried(*id, format!("{field}: {rule}"));
-            }
-        }
+        self.report(ledger, field, rule);
         match serde_json::from_value::<RawSpec>(spec) {
             Ok(fewer) => {
                 self.spec = fewer;
                 true
             }
             Err(_) => false,
+        }
+    }
+
+    /// Reports the settings that became a field, else the first line of the process.
+    fn report(&self, ledger: &mut Ledger, field: &str, rule: &str) {
+        let is_it = |known: &str| known == field || field.starts_with(&format!("{known}."));
+        let why = format!("{field}: {rule}");
+        let mut ids: Vec<EntryId> = self
+            .fields
+            .iter()
+            .filter(|(_, known)| is_it(known))
+            .map(|(id, _)| *id)
+            .collect();
+        if ids.is_empty() {
+            ids.push(self.head);
+        }
+        for id in ids {
+            ledger.not_carried(id, &why);
         }
     }
 

@@ -7,25 +7,12 @@ use serde_json::{Map, Value};
 
 use super::draft::{Draft, ONE_SHOT, RESIDENT, scalar};
 use super::ledger::{EntryId, Ledger};
-use super::{Imported, PidSource, Settings, words};
+use super::{Imported, PidSource, Settings, pm2_command, words};
 use crate::declare::lines::{Lines, member};
 use crate::failure::Failure;
 
 /// More instances of one app are refused.
 const MAX_INSTANCES: u64 = 1000;
-
-/// The interpreters that pm2 chooses by the end of a script.
-const INTERPRETERS: [(&str, &str); 9] = [
-    (".js", "node"),
-    (".cjs", "node"),
-    (".mjs", "node"),
-    (".py", "python3"),
-    (".sh", "bash"),
-    (".rb", "ruby"),
-    (".php", "php"),
-    (".pl", "perl"),
-    (".ts", "bun"),
-];
 
 pub fn read(
     file: &str,
@@ -164,7 +151,7 @@ fn app(
         // pm2 sends SIGINT, and SIGKILL 1.6 seconds later.
         draft.stop().signals = Some(vec![model::spec::stop::StopSignal::Int]);
         draft.stop().grace = Some(2);
-        command(&mut draft, app, &script, ledger, entries);
+        pm2_command::command(&mut draft, app, &script, ledger, entries);
         let mut reader = Reader {
             settings,
             app,
@@ -180,72 +167,6 @@ fn app(
         let finished = draft.finish(settings, namespace, PidSource::Pm2(name.clone()), ledger);
         imported.processes.extend(finished);
     }
-}
-
-/// `node ARGS script args`
-fn command(
-    draft: &mut Draft,
-    app: &Map<String, Value>,
-    script: &str,
-    ledger: &mut Ledger,
-    entries: &[(String, Value, EntryId)],
-) {
-    if script.is_empty() {
-        return;
-    }
-    let list = |keys: &[&str]| -> Result<Vec<String>, String> {
-        match keys.iter().find_map(|key| app.get(*key)) {
-            None | Some(Value::Null) => Ok(Vec::new()),
-            Some(Value::Array(items)) => items
-                .iter()
-                .map(|item| scalar(item).ok_or_else(|| "must be texts".to_owned()))
-                .collect(),
-            Some(other) => words::split(&scalar(other).ok_or("must be a text or a list")?),
-        }
-    };
-    let chosen = ["interpreter", "exec_interpreter"]
-        .iter()
-        .find_map(|key| app.get(*key))
-        .and_then(scalar);
-    let by_end = INTERPRETERS
-        .iter()
-        .find(|(end, _)| script.ends_with(end))
-        .map(|(_, program)| (*program).to_owned());
-    let interpreter = match chosen.as_deref() {
-        Some("none") => None,
-        Some(other) => Some(other.to_owned()),
-        None => by_end,
-    };
-    let mut report = |keys: &[&str], rule: &str| {
-        for (key, _, id) in entries {
-            if keys.contains(&key.as_str()) {
-                ledger.not_carried(*id, rule);
-            }
-        }
-    };
-    const ITS_ARGS: [&str; 4] = [
-        "interpreter_args",
-        "interpreterArgs",
-        "node_args",
-        "nodeArgs",
-    ];
-    let mut all: Vec<String> = interpreter.clone().into_iter().collect();
-    if interpreter.is_some() {
-        match list(&ITS_ARGS) {
-            Ok(args) => all.extend(args),
-            Err(rule) => report(&ITS_ARGS, &rule),
-        }
-    }
-    // A command with arguments in `script` is run as it is.
-    match (interpreter.is_none(), words::split(script)) {
-        (true, Ok(split)) => all.extend(split),
-        _ => all.push(script.to_owned()),
-    }
-    match list(&["args"]) {
-        Ok(args) => all.extend(args),
-        Err(rule) => report(&["args"], &rule),
-    }
-    draft.control().start_cmd = Some(words::join(&all));
 }
 
 struct Reader<'a, 'l> {
@@ -284,7 +205,7 @@ impl Reader<'_, '_> {
                 Some(_) => self.ledger.carried(id, "one definition for each instance"),
                 None => self.ledger.not_carried(
                     id,
-                    "as many as there are cores: give a number; one is taken",
+                    "is no number: as many as there are cores, or nothing; one is taken",
                 ),
             },
             "exec_mode" => match (text.as_str(), self.instances) {
