@@ -11,6 +11,7 @@ import type {
   ProcessDetail,
   ProcessFilter,
   ProcessPage,
+  ProcessVersion,
   Summary,
   Target,
   TaskDetail,
@@ -45,6 +46,9 @@ export const facets = (by: string[], filter: ProcessFilter, signal?: AbortSignal
 
 export const process = (name: string, page: Query, signal?: AbortSignal) =>
   get<ProcessDetail>(`/processes/${of(name)}`, page, signal);
+
+export const versions = (name: string, signal?: AbortSignal) =>
+  get<{ versions: ProcessVersion[] }>(`/processes/${of(name)}/versions`, {}, signal);
 
 export const why = (name: string, host: string, signal?: AbortSignal) =>
   get<Why>(`/processes/${of(name)}/why`, { host }, signal);

@@ -10,6 +10,7 @@ export type WhoAmI = Schemas['WhoAmI'];
 export type Grant = Schemas['GrantRow'];
 export type Spec = Schemas['Spec'];
 export type Definition = Schemas['DefinitionView'];
+export type ProcessVersion = Schemas['ProcessVersionView'];
 export type LastExit = Schemas['LastExitView'];
 export type TaskRow = Schemas['TaskRow'];
 export type Target = Schemas['TargetResult'];

@@ -1,6 +1,8 @@
 /** The filter of the process view: what stands in the address, what the API gets, and what a line of text means. Pure. */
+
 import { type Chip, type FilterSpec, readAddresses } from '../filter/spec';
 import { envWord, stateWord } from '../i18n/common';
+import { PROCESS_STATES } from '../process/states';
 import { choice, codec, flag, list, repeated, text } from '../url/codec';
 import type { ViewFilter } from './api';
 import { t } from './strings';
@@ -144,7 +146,7 @@ const WORDS: Record<string, ViewDimension> = {
 const FIXED: Partial<Record<ViewDimension, string[]>> = {
   env: ['test', 'experience', 'formal'],
   status: ['running', 'stopped', 'unregistered'],
-  state: ['running', 'starting', 'unhealthy', 'backoff', 'failed', 'stopped', 'completed', 'scheduled', 'unknown'],
+  state: PROCESS_STATES,
   managed: ['true', 'false'],
   connected: ['true', 'false'],
 };

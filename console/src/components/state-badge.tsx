@@ -4,6 +4,7 @@ import './state-badge.css';
 
 /** How a state looks: never by colour alone. The order is that of bars: good first, worst last. */
 export const STATE_LOOK: Record<string, { tone: Tone; icon: IconName }> = {
+  ready: { tone: 'good', icon: 'tick' },
   running: { tone: 'good', icon: 'dot' },
   completed: { tone: 'good', icon: 'tick' },
   scheduled: { tone: 'plan', icon: 'clock' },

@@ -5,6 +5,7 @@ export const t = defineStrings({
   en: {
     states: {
       running: 'running',
+      ready: 'ready',
       starting: 'starting',
       unhealthy: 'unhealthy',
       backoff: 'backoff',
@@ -43,6 +44,7 @@ export const t = defineStrings({
       generate: 'Generate files',
       release: 'Release files',
       diff: 'Compare files',
+      update: 'Update',
     },
     reasons: {
       role: 'your role does not allow it',
@@ -120,6 +122,7 @@ export const t = defineStrings({
   zh: {
     states: {
       running: '运行中',
+      ready: '就绪',
       starting: '启动中',
       unhealthy: '不健康',
       backoff: '等待重试',
@@ -157,6 +160,7 @@ export const t = defineStrings({
       generate: '生成配置',
       release: '下发配置',
       diff: '对比配置',
+      update: '更新规格',
     },
     reasons: {
       role: '当前角色无此权限',

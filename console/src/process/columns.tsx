@@ -169,7 +169,7 @@ export function processColumns(): Column<Process>[] {
 function Wanted({ row }: { row: Process }) {
   const words = t();
   const text = row.flag === 'running' ? words.running : row.flag === 'stopped' ? words.stopped : row.flag;
-  const up = row.state === 'running' || row.state === 'completed' || row.state === 'scheduled';
+  const up = ['running', 'ready', 'completed', 'scheduled'].includes(row.state);
   const differs = row.flag === 'running' ? !up && row.state !== 'unknown' : row.flag === 'stopped' && up;
   return differs ? <strong>{text}</strong> : <span class="muted">{text}</span>;
 }

@@ -1,4 +1,5 @@
 /** The figures and settings of one process on one host. */
+import { Fragment } from 'preact';
 import type { Process } from '../api/types';
 import { Ago, Since, Time } from '../components/time';
 import '../components/field.css';
@@ -11,6 +12,11 @@ import { t } from './strings';
 
 export function ProcessFacts({ row }: { row: Process }) {
   const words = t();
+  const checks = [
+    [words.health, row.health],
+    [words.readyProbe, row.probes?.ready],
+    [words.liveProbe, row.probes?.live],
+  ] as const;
   const yes = (value: boolean) => (value ? common().yes : common().no);
   return (
     <dl class="facts">
@@ -66,11 +72,14 @@ export function ProcessFacts({ row }: { row: Process }) {
           </dd>
         </>
       ) : null}
-      {row.health && (
-        <>
-          <dt>{words.health}</dt>
-          <dd class={row.health.ok ? '' : 'tone-warn'}>{row.health.ok ? words.healthy : row.health.message}</dd>
-        </>
+      {checks.map(
+        ([name, result]) =>
+          result && (
+            <Fragment key={name}>
+              <dt>{name}</dt>
+              <dd class={result.ok ? '' : 'tone-warn'}>{result.ok ? words.healthy : result.message}</dd>
+            </Fragment>
+          ),
       )}
       {row.version && (
         <>

@@ -9,6 +9,8 @@ afterEach(() => {
 
 const CODES = [
   'running',
+  'ready',
+  'not_ready',
   'starting',
   'unhealthy',
   'backoff',

@@ -29,8 +29,14 @@ function chineseReason(code: string, params: Params): string | null {
   switch (code) {
     case 'running':
       return '正在运行';
+    case 'ready':
+      return '正在运行，已就绪';
+    case 'not_ready':
+      return params.check ? `正在运行，但未就绪（${params.check}）` : '正在运行，但未就绪';
     case 'starting':
       return '正在启动';
+    case 'dependency':
+      return `等待 ${params.process ?? '其他进程'}`;
     case 'unhealthy':
       return params.check ? `正在运行，但健康检查失败（${params.check}）` : '正在运行，但健康检查失败';
     case 'backoff':
@@ -104,6 +110,8 @@ const EVENTS_IN_CHINESE: Record<string, string> = {
   process_group_resource_limit_exceed: '进程组超出资源限制',
   process_unhealthy: '健康检查连续失败',
   config_drift: '配置文件被改动',
+  process_not_ready: '就绪探测连续失败',
+  process_ready: '已恢复就绪',
 };
 
 /** An event: its kind in words, and the reason as the agent gave it. */

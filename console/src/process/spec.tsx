@@ -33,6 +33,7 @@ export function SpecView({ definition }: { definition: Definition }) {
       <div class="card-head">
         <h2>
           {t().hosts} {count(definition.hosts)}
+          {definition.spec_version && <span class="muted"> · {t().specVersion(definition.spec_version)}</span>}
         </h2>
         <span class="grow">
           <Labels labels={definition.labels} />

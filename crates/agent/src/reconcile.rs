@@ -6,9 +6,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use model::{Code, Flag, FullName, Invalid, Op, OpId, Outcome, UnixMillis};
-use supervisor::{Operation, Registration, Request};
+use supervisor::{DependencyAnswer, Operation, Registration, Request};
 use wire::down::definition_hash;
-use wire::{Command, Desired, DesiredProcess};
+use wire::{Command, Dependencies, DependencyState, Desired, DesiredProcess};
 
 /// The processes that the agent holds, with the versions that the server compares.
 #[derive(Debug, Default)]
@@ -163,6 +163,20 @@ fn flag(number: u32) -> Result<Flag, Invalid> {
         .map_err(|_| format!("{number} is no flag: 0, 1 or 2"))
         .and_then(Flag::try_from)
         .map_err(|rule| Invalid::new("flag", rule))
+}
+
+/// What the server says about dependencies on other hosts.
+pub fn dependency_answers(frame: Dependencies) -> Vec<DependencyAnswer> {
+    let answer = |state: DependencyState| {
+        let (process, when, place) = state.dependency()?;
+        Some(DependencyAnswer {
+            process,
+            when,
+            place,
+            unmet: (!state.is_met).then_some(state.unmet),
+        })
+    };
+    frame.states.into_iter().filter_map(answer).collect()
 }
 
 /// Parses a command; the error is the outcome of one that cannot be executed.

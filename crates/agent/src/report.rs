@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use model::status::HealthResult;
 use model::{FullName, Status};
 use prost::Message;
 use tokio::time::Instant;
@@ -96,6 +97,7 @@ fn differs_only_in_usage(old: &Status, new: &Status) -> bool {
         && old.last_exit == new.last_exit
         && old.restart_needed == new.restart_needed
         && words(old) == words(new)
+        && !old.probes.differs(&new.probes)
         && old.pid == new.pid
         && old.started_at == new.started_at
         && old.version == new.version
@@ -106,13 +108,11 @@ fn differs_only_in_usage(old: &Status, new: &Status) -> bool {
 
 /// What the last health check said.
 fn words(status: &Status) -> Option<(bool, &str)> {
-    let health = status.health.as_ref();
-    health.map(|health| (health.ok, health.message.as_str()))
+    status.health.as_ref().map(HealthResult::words)
 }
 
 #[cfg(test)]
 mod tests {
-    use model::status::HealthResult;
     use model::{State, UnixMillis};
 
     use super::*;

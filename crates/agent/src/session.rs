@@ -12,6 +12,7 @@ use std::time::Duration;
 use futures_util::future::{Fuse, FusedFuture};
 use futures_util::{FutureExt, StreamExt};
 use model::{AgentId, Host, UnixMillis};
+use supervisor::Request;
 use tokio::io::{AsyncRead, AsyncWrite, WriteHalf};
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
@@ -26,6 +27,7 @@ pub use hello::{HelloTemplate, WelcomedConnection, say_hello};
 
 use crate::answer::Answers;
 use crate::facts::HostFacts;
+use crate::reconcile;
 use crate::state::AgentState;
 use crate::supervisor_link::SupervisorGone;
 use hello::{Reader, WelcomeInfo};
@@ -361,6 +363,10 @@ impl<S: AsyncRead + AsyncWrite> Session<'_, S> {
             Some(DownKind::Move(asked)) => {
                 tracing::info!(reason = asked.reason, "the server asks the agent to move");
                 self.is_asked_to_move = true;
+            }
+            Some(DownKind::Dependencies(dependencies)) => {
+                let answers = reconcile::dependency_answers(dependencies);
+                self.state.submit(Request::Dependencies(answers));
             }
             // A frame of a newer server.
             Some(DownKind::Welcome(_)) | None => {}

@@ -8,8 +8,8 @@ use model::{UnixMillis, lenient};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::schemas::{ExpressionSchema, JobOptionsBodySchema, JobOptionsSchema};
-use crate::{ExpressionBody, FilterBody, ReasonView, Rows, Scalar, ScopeBody};
+use crate::schemas::{ExpressionSchema, JobOptionsBodySchema, JobOptionsSchema, SpecSchema};
+use crate::{ExpressionBody, FilterBody, ReasonView, Rows, Scalar, ScopeBody, SpecBody};
 
 #[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -23,7 +23,8 @@ pub struct JobBody {
     #[schema(value_type = Option<u32>)]
     pub business: Option<i64>,
     /// start, stop, restart, reload, force_stop, set_auto or unset_auto; or, of a business, generate, release or diff of
-    /// config files.
+    /// config files; or update, with `update`, which gives a process another definition and restarts it where that needs a
+    /// restart.
     #[serde(default)]
     #[schema(value_type = String, required)]
     pub action: Scalar,
@@ -61,9 +62,43 @@ pub struct JobBody {
     /// Only tells what the job would act on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dry_run: Option<bool>,
+    /// For the action update: what the hosts are to have. `filter` may narrow the hosts, and is all hosts if not given.
+    #[serde(
+        default,
+        deserialize_with = "lenient::object",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub update: Option<JobUpdateBody>,
     #[serde(default, deserialize_with = "lenient::object")]
     #[schema(value_type = Option<JobOptionsBodySchema>)]
     pub options: Option<JobOptionsBody>,
+}
+
+/// A definition for the hosts of one process: `spec` and `labels`, or those of an earlier version.
+#[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JobUpdateBody {
+    /// NAMESPACE/NAME
+    #[serde(default)]
+    #[schema(value_type = String, required)]
+    pub process: Scalar,
+    /// In place of `spec` and `labels`: the number of a version.
+    #[serde(
+        default,
+        deserialize_with = "lenient::int",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schema(value_type = Option<u32>)]
+    pub version: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<SpecSchema>)]
+    pub spec: Option<SpecBody>,
+    #[serde(
+        default,
+        deserialize_with = "lenient::labels",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
+    pub labels: BTreeMap<String, String>,
 }
 
 /// How a job is to go about its tasks, as callers write it: numbers may be strings.
@@ -93,6 +128,9 @@ pub struct JobOptionsBody {
     /// `priority`, `host` or `label:KEY`.
     #[serde(skip_serializing_if = "Scalar::is_absent")]
     pub order: Scalar,
+    /// Of an update: take it back when too many tasks fail.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revert: Option<bool>,
 }
 
 responses! {
@@ -143,6 +181,12 @@ pub struct RetryBody {
 }
 
 responses! {
+    pub struct JobReverted {
+        pub id: u32,
+        /// The job that takes it back; null while tasks that are under way have to end first, after which it begins.
+        pub reverted_by: Option<u32>,
+    }
+
     pub struct JobRetried {
         pub id: u32,
         /// How many begin again.
@@ -178,6 +222,29 @@ responses! {
         /// The batch under way; null once the job is over.
         pub batch: Option<BatchView>,
         pub counts: JobCountsView,
+        /// Of an update; else null.
+        pub update: Option<JobUpdateView>,
+    }
+
+    /// What a job updates.
+    pub struct JobUpdateView {
+        /// `namespace/name`
+        pub process: String,
+        /// The version that was asked for by its number; null for none.
+        pub restores: Option<u32>,
+        /// The job that this one takes back; null for none.
+        pub reverts: Option<u32>,
+        /// The job that takes this one back; null for none.
+        pub reverted_by: Option<u32>,
+    }
+
+    /// How many hosts of an update have one version.
+    pub struct JobVersionView {
+        /// Its number; null where it is no longer kept.
+        pub spec_version: Option<u32>,
+        /// `new`: what the job brings; `old`: what they had before; `other`: what another request gave them.
+        pub has: Cow<'static, str>,
+        pub hosts: u32,
     }
 
     /// A batch of a job. Isolation units have batches of their own: this is that of the unit with the most.
@@ -212,6 +279,10 @@ pub struct JobDetail {
     pub start: u64,
     #[schema(value_type = Vec<JobTaskView>)]
     pub tasks: Rows<JobTaskView>,
+    /// Of an update: what the hosts of all its tasks have now, the most frequent first. Empty for other jobs.
+    #[serde(default)]
+    #[schema(required)]
+    pub versions: Vec<JobVersionView>,
 }
 
 responses! {
@@ -250,6 +321,10 @@ responses! {
         pub ended_at: UnixMillis,
         /// While the task waits at the gate of the job; else null.
         pub gate: Option<GateView>,
+        /// Of an update, what the host has now: `new`, `old` or `other`; else null.
+        pub has: Option<Cow<'static, str>>,
+        /// The number of that version; null where it is no longer kept.
+        pub spec_version: Option<u32>,
         /// Why the caller may not or cannot `retry` it: `role`, `not_ended` or `not_failed`.
         #[schema(value_type = BTreeMap<String, String>)]
         pub blocked: BTreeMap<Cow<'static, str>, Cow<'static, str>>,

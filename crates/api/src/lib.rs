@@ -26,6 +26,7 @@ mod log;
 mod login;
 mod operate;
 mod process;
+mod process_version;
 mod reason;
 mod remove_hosts;
 mod replica;
@@ -65,7 +66,8 @@ pub use host::{
 pub use host_check::{HostCheckAnswer, HostCheckView};
 pub use job::{
     BatchView, GateView, JobBegun, JobBody, JobCountsView, JobCreated, JobDetail, JobList,
-    JobOptionsBody, JobRetried, JobTaskView, JobView, RetryBody,
+    JobOptionsBody, JobRetried, JobReverted, JobTaskView, JobUpdateBody, JobUpdateView,
+    JobVersionView, JobView, RetryBody,
 };
 pub use label_hosts::{HostsLabelled, LabelHostsBody, LabelledHostView};
 pub use log::LogPiece;
@@ -79,9 +81,10 @@ pub use operate::{
 };
 pub use process::{
     DefinitionView, FacetList, FacetValueView, FacetView, HealthView, HostResult, HostsBody,
-    LastExitView, NameList, ProcessDetail, ProcessPage, ProcessView, RegisterBody, Results,
-    SpecBody,
+    LastExitView, NameList, ProbesView, ProcessDetail, ProcessPage, ProcessView, RegisterBody,
+    Results, SpecBody,
 };
+pub use process_version::{FieldChangeView, ProcessVersionList, ProcessVersionView, RollbackBody};
 pub use reason::ReasonView;
 pub use remove_hosts::{HostsRemoved, RemoveHostsBody, RemovedHost};
 pub use replica::{Draining, ReplicaList, ReplicaRow};

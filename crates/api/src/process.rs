@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use model::lenient::Object;
 use model::spec::RawSpec;
-use model::status::{Exit, HealthResult, LastExit};
+use model::status::{Exit, HealthResult, LastExit, ProbeResults};
 use model::{Labels, Spec, UnixMillis, lenient};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use utoipa::ToSchema;
@@ -48,8 +48,8 @@ responses! {
         pub definition: u32,
         /// What is wanted: `running` or `stopped`.
         pub flag: Cow<'a, str>,
-        /// What is: `running`, `starting`, `unhealthy`, `backoff`, `failed`, `stopped`, `completed`, `scheduled`, or
-        /// `unknown` before any agent has said and while its agent is away.
+        /// What is: `running`, `ready` (its ready probe succeeds), `starting`, `unhealthy`, `backoff`, `failed`, `stopped`,
+        /// `completed`, `scheduled`, or `unknown` before any agent has said and while its agent is away.
         pub state: Cow<'a, str>,
         /// The last known state while the agent is away, else null.
         pub was: Option<Cow<'a, str>>,
@@ -62,6 +62,8 @@ responses! {
         pub last_exit: Option<LastExitView>,
         /// The last health check of its run; null without a health check and before the first.
         pub health: Option<HealthView<'a>>,
+        /// The last results of its probes; null without probes and before the first result.
+        pub probes: Option<ProbesView<'a>>,
         /// Whether its run began with an older spec, whose changes take effect only at the next start.
         pub restart_needed: bool,
         /// Whether the agent keeps it as wanted.
@@ -71,7 +73,7 @@ responses! {
         /// Why it is as it is.
         pub message: Cow<'a, str>,
         /// The same for programs, and for other languages; null where everything is as wanted. The code is `unhealthy`,
-        /// `backoff`, `gave_up`, `down` (wanted, and does not run), `not_reported`, `agent_away` or `no_agent`, with `since`,
+        /// `not_ready` (its ready probe fails), `backoff`, `gave_up`, `down` (wanted, and does not run), `not_reported`, `agent_away` or `no_agent`, with `since`,
         /// `tried`, `exit` and `check` as it needs.
         pub reason: Option<ReasonView<'a>>,
         /// Null when there is none.
@@ -140,14 +142,20 @@ responses! {
         pub host_restarted: bool,
     }
 
-    /// The result of a health check.
+    /// The result of a health check or a probe.
     pub struct HealthView<'a> {
-        /// False from the first failure on; the process is `unhealthy` after three in a row.
+        /// False from the first failure on; the state changes after several in a row.
         pub ok: bool,
         #[schema(value_type = i64)]
         pub checked_at: UnixMillis,
         /// Why it failed.
         pub message: Cow<'a, str>,
+    }
+
+    /// The last result of each probe of its run; null without that probe and before its first result.
+    pub struct ProbesView<'a> {
+        pub ready: Option<HealthView<'a>>,
+        pub live: Option<HealthView<'a>>,
     }
 
     /// What is registered under one name, and where.
@@ -196,6 +204,16 @@ impl From<HealthResult> for HealthView<'_> {
     }
 }
 
+impl ProbesView<'_> {
+    /// None without any result.
+    pub fn of(results: ProbeResults) -> Option<Self> {
+        (!results.is_empty()).then(|| Self {
+            ready: results.ready.map(Into::into),
+            live: results.live.map(Into::into),
+        })
+    }
+}
+
 /// A spec with its labels, and how many hosts use it.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct DefinitionView<'a> {
@@ -212,6 +230,10 @@ pub struct DefinitionView<'a> {
     #[schema(required)]
     #[serde(default)]
     pub hosts: u32,
+    /// The number of the version that it is; null where that is no longer kept, and for instances of a business.
+    #[schema(required)]
+    #[serde(default)]
+    pub spec_version: Option<u32>,
 }
 
 #[derive(Debug, Serialize, Deserialize, ToSchema)]

@@ -23,7 +23,7 @@ responses! {
         /// `event`, `operation`, `agent`, `spec`, `config` or `health`.
         pub kind: Cow<'a, str>,
         /// The kind of an event; `start`, `stop` and so on; `agent_connected`, `agent_away`; `registered`, `updated`,
-        /// `unregistered`; `released`, `config_drift`; `process_unhealthy`.
+        /// `unregistered`; `released`, `config_drift`; `process_unhealthy`, `process_not_ready`, `process_ready`.
         pub code: Cow<'a, str>,
         /// Such as `hosts` (how many), `away_secs`, `path`, `md5`, `exit_code` and `exit_signal`.
         #[schema(value_type = BTreeMap<String, String>)]

@@ -19,10 +19,12 @@ responses! {
         /// Since when; 0 if that is not known.
         #[schema(value_type = i64)]
         pub since: UnixMillis,
-        /// `running`, `starting`, `unhealthy`, `backoff`, `gave_up`, `stopped_by`, `down` (wanted, and does not run),
-        /// `not_started`, `completed`, `scheduled`, `not_reported`, `agent_away` or `no_agent`.
+        /// `running`, `ready`, `not_ready`, `starting`, `dependency` (waits for other processes), `unhealthy`, `backoff`, `gave_up`,
+        /// `stopped_by`, `down` (wanted, and does not run), `not_started`, `completed`, `scheduled`, `not_reported`, `agent_away` or
+        /// `no_agent`.
         pub code: Cow<'a, str>,
-        /// As the code needs: `since`, `tried`, `exit`, `check`, `op`, `user`, `app`, `from`.
+        /// As the code needs: `since`, `tried`, `exit`, `check`, `op`, `user`, `app`, `from`; of a `dependency`
+        /// `process`, `when` and `where`, each a list in the order of the spec.
         #[schema(value_type = BTreeMap<String, String>)]
         pub params: BTreeMap<Cow<'a, str>, String>,
         /// A sentence for people.

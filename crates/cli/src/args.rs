@@ -8,10 +8,11 @@ use crate::confirm::WHEN;
 use crate::failure::{EXIT_CODES, Failure};
 use crate::out::{Format, Out};
 use crate::verb::{
-    agent, app, audit, completions, console, context, diff, drain, edit, events, export,
-    expression, figures, generate, group, hosts, job, login, logins, logout, logs, operate, passwd,
-    ps, register, relay, replicas, rm, runs, search, server, status, store, summary, task,
-    template, timeline, token, topology, unregister, up, update, user, watch, webhook, whoami, why,
+    agent, app, apply, audit, completions, console, context, diff, drain, edit, events, export,
+    expression, figures, generate, group, history, hosts, import, job, login, logins, logout, logs,
+    operate, passwd, ps, register, relay, replicas, rm, rollback, runs, search, server, status,
+    store, summary, task, template, timeline, token, topology, unregister, up, update, user, watch,
+    webhook, whoami, why,
 };
 
 const EXAMPLES: &str = "\
@@ -90,15 +91,24 @@ pub enum Verb {
     #[command(after_help = register::EXAMPLES)]
     Register(Box<register::Args>),
     /// Change what is registered, or register it
-    #[command(visible_alias = "apply", after_help = update::EXAMPLES)]
+    #[command(after_help = update::EXAMPLES)]
     Update(Box<update::Args>),
+    /// Give hosts the definition of an earlier version again
+    #[command(after_help = rollback::EXAMPLES)]
+    Rollback(Box<rollback::Args>),
+    /// Make processes, groups, templates, webhooks and grants what files declare
+    #[command(after_help = apply::EXAMPLES)]
+    Apply(apply::Args),
+    /// Turn files of supervisord, systemd, pm2, Procfile and compose into definitions
+    #[command(after_help = import::EXAMPLES)]
+    Import(import::Args),
     /// Forget a process, which keeps running
     #[command(after_help = unregister::examples())]
     Unregister(unregister::Args),
     /// Stop processes and forget them
     #[command(after_help = rm::examples())]
     Rm(rm::Args),
-    /// Write definitions as a file that register and update take
+    /// Write definitions, or everything, as files that apply, register and update take
     #[command(after_help = export::examples())]
     Export(export::Args),
     /// Change a definition in an editor
@@ -145,6 +155,9 @@ pub enum Verb {
     /// List the last runs of a process, with how each ended
     #[command(after_help = runs::EXAMPLES)]
     Runs(runs::Args),
+    /// Show the versions of a process: who changed its definition, when, and how
+    #[command(after_help = history::EXAMPLES)]
+    History(history::Args),
     /// Show what a process used in the last hour
     #[command(after_help = figures::EXAMPLES)]
     Figures(figures::Args),

@@ -13,8 +13,8 @@ use crate::terminal_safe;
 pub const WHEN: &str = "\
 Asking first:
   Verbs that remove something (rm, unregister, delete, logins end, agent revoke, hosts remove, group set
-  --none, topology remove, an import that takes processes out) and verbs that interrupt more than one process (stop, restart and kill, also
-  of jobs, and job release --then restart) ask first. Without a terminal to ask on they need
+  --none, topology remove, an import that takes processes out), apply and import --adopt, and verbs that interrupt more than one process (stop,
+  restart and kill, also of jobs, job release --then restart, update --roll, rollback and job revert) ask first. Without a terminal to ask on they need
   --yes, and end with 2 and change nothing without it. To stop or restart one process on one
   host, nothing is asked.";
 
@@ -29,6 +29,11 @@ impl ConfirmArgs {
     /// Whether the question is answered already.
     pub fn is_given(self) -> bool {
         self.yes
+    }
+
+    /// The same, with the question answered: it was asked about the whole.
+    pub fn given(self) -> Self {
+        Self { yes: true }
     }
 
     /// Asks whether to do what `what` says, such as `stop 3 processes`; anything but yes is no.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use api::{HostRef, RegisterBody, SpecBody};
+use model::selector::LabelSelector;
 use model::spec::raw::{RawIdentity, RawLimits, RawPolicy, SpecRules};
 use model::spec::{RawSpec, Spec};
 use model::{FullName, Labels};
@@ -14,17 +15,28 @@ mod file;
 mod flags;
 mod write;
 
-pub use file::{read, read_one};
+pub use file::{did_you_mean, from_table, hosts_of_value, read, read_one};
 pub use flags::SpecArgs;
-pub use write::{Exported, from_text, to_json, to_text};
+pub use write::{Exported, from_text, to_json, to_table, to_text};
 
 /// A process as described so far, in part or in whole.
 #[derive(Debug, Clone, Default)]
 pub struct Definition {
     pub name: Option<FullName>,
     pub hosts: Vec<HostRef>,
+    /// Hosts that are not named; only in files of `muster apply`.
+    pub selects: Option<HostSelection>,
     pub labels: BTreeMap<String, String>,
     pub spec: RawSpec,
+}
+
+/// Hosts by what they are, instead of by their names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HostSelection {
+    /// Every host that the server knows.
+    All,
+    /// Those with these labels of their own.
+    Labels(LabelSelector),
 }
 
 /// Defaults from where and by whom the command is run.

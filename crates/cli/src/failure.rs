@@ -8,8 +8,9 @@ pub const EXIT_CODES: &str = "\
 Exit codes:
     0  done; or nothing to do, because it was already running or already stopped
     1  some target failed; of a diff: something differs
-    2  the command line or a file is wrong; nothing was changed
-    3  the server cannot be reached or cannot answer, or it refused the credentials or the role
+    2  the command line or a file is wrong; nothing was changed; of apply --dry-run: something would change
+    3  the server cannot be reached or cannot answer, or it refused the credentials or the role;
+       of import: something was not carried over
     4  nothing of that name exists: no target of the operation is registered
     5  timed out while waiting; the task continues
   130  interrupted (Ctrl-C) while waiting; the task continues";
@@ -21,6 +22,10 @@ pub enum Exit {
     SomeFailed,
     /// No target exists.
     NotFound,
+    /// A plan that was only shown would change something.
+    WouldChange,
+    /// An import left something behind.
+    NotCarriedOver,
 }
 
 impl Exit {
@@ -38,6 +43,8 @@ impl From<Exit> for ExitCode {
             Exit::Ok => Self::SUCCESS,
             Exit::SomeFailed => Self::from(1),
             Exit::NotFound => Self::from(4),
+            Exit::WouldChange => Self::from(2),
+            Exit::NotCarriedOver => Self::from(3),
         }
     }
 }

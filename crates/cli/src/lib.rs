@@ -6,7 +6,8 @@
 //! ([`account`], [`contexts`]), resolves names, wildcards and labels to processes on hosts ([`processes`]), asks before it removes
 //! or interrupts ([`confirm`]), sends requests through [`client`], and writes results through [`out`], the only module that writes to the
 //! terminal. An operation becomes a task on the server, which is followed ([`follow`]) and reported ([`mod@report`]). Every
-//! failure says what to do and has an exit code of its own ([`failure`]). Types of requests and responses are in the crate
+//! failure says what to do and has an exit code of its own ([`failure`]). Files of `muster apply` are planned in [`declare`], files of
+//! other supervisors become definitions in [`import`]. Types of requests and responses are in the crate
 //! `api`. Nothing here knows SQL, and the server alone decides what an operation means.
 
 use std::process::ExitCode;
@@ -22,12 +23,14 @@ pub mod completion;
 pub mod config;
 pub mod confirm;
 pub mod contexts;
+pub mod declare;
 pub mod definition;
 pub mod failure;
 pub mod failure_groups;
 pub mod follow;
 pub mod format;
 pub mod home;
+pub mod import;
 pub mod input;
 pub mod interrupt;
 pub mod out;
@@ -36,12 +39,14 @@ pub mod password;
 pub mod processes;
 pub mod progress;
 pub mod report;
+pub mod roll;
 pub mod selection;
 pub mod state;
 pub mod table;
 pub mod target;
 pub mod terminal_safe;
 pub mod verb;
+pub mod version_counts;
 
 use args::{Cli, Verb};
 use verb::Context;
@@ -66,11 +71,11 @@ pub fn main() -> ExitCode {
 fn run(context: &Context, verb: Verb) -> Result<failure::Exit, failure::Failure> {
     use model::Op;
     use verb::{
-        agent, app, audit, completions, console, context as contexts, diff, drain, edit, events,
-        export, expression, figures, generate, group, hosts, job, login, logins, logout, logs,
-        operate, passwd, ps, register, relay, replicas, rm, runs, search, server, status, store,
-        summary, task, template, timeline, token, topology, unregister, up, update, user, watch,
-        webhook, whoami, why,
+        agent, app, apply, audit, completions, console, context as contexts, diff, drain, edit,
+        events, export, expression, figures, generate, group, history, hosts, import, job, login,
+        logins, logout, logs, operate, passwd, ps, register, relay, replicas, rm, rollback, runs,
+        search, server, status, store, summary, task, template, timeline, token, topology,
+        unregister, up, update, user, watch, webhook, whoami, why,
     };
     match verb {
         Verb::Up(args) => up::run(context, &args),
@@ -79,6 +84,9 @@ fn run(context: &Context, verb: Verb) -> Result<failure::Exit, failure::Failure>
         Verb::Relay(args) => relay::run(context, &args),
         Verb::Register(args) => register::run(context, &args),
         Verb::Update(args) => update::run(context, &args),
+        Verb::Rollback(args) => rollback::run(context, &args),
+        Verb::Apply(args) => apply::run(context, &args),
+        Verb::Import(args) => import::run(context, &args),
         Verb::Unregister(args) => unregister::run(context, &args),
         Verb::Rm(args) => rm::run(context, &args),
         Verb::Export(args) => export::run(context, &args),
@@ -96,6 +104,7 @@ fn run(context: &Context, verb: Verb) -> Result<failure::Exit, failure::Failure>
         Verb::Why(args) => why::run(context, &args),
         Verb::Timeline(args) => timeline::run(context, &args),
         Verb::Runs(args) => runs::run(context, &args),
+        Verb::History(args) => history::run(context, &args),
         Verb::Figures(args) => figures::run(context, &args),
         Verb::Summary(args) => summary::run(context, &args),
         Verb::Task(args) => task::run(context, &args),

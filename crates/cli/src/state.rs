@@ -39,7 +39,7 @@ pub fn live_pid(row: &ProcessView) -> Option<i32> {
 
 pub fn state_style(state: &str) -> Style {
     match state {
-        "running" | "completed" => Style::Good,
+        "running" | "ready" | "completed" => Style::Good,
         "failed" | "unhealthy" => Style::Bad,
         "stopped" | "scheduled" => Style::Dim,
         _ => Style::Warn,

@@ -2,6 +2,7 @@
 
 pub mod agent;
 pub mod app;
+pub mod apply;
 pub mod audit;
 pub mod completions;
 pub mod console;
@@ -16,7 +17,9 @@ pub mod figures;
 pub mod generate;
 pub mod grant;
 pub mod group;
+pub mod history;
 pub mod hosts;
+pub mod import;
 pub mod job;
 pub mod login;
 pub mod logins;
@@ -30,6 +33,7 @@ pub mod relay;
 pub mod replicas;
 pub mod resource;
 pub mod rm;
+pub mod rollback;
 pub mod runs;
 pub mod search;
 pub mod server;

@@ -84,6 +84,7 @@ impl Agents {
             options,
             batch,
             expect_count: None,
+            update: None,
         };
         let (id, _) = jobs.create(caller, new).await?;
         Ok((id, plan))

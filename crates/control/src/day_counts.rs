@@ -28,7 +28,27 @@ pub(crate) const SHARD: u32 = u32::MAX;
 const FORMAT: u8 = 0xDC;
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-type StateCounts = [u32; ProcessState::ALL.len()];
+/// How many processes are in each state, in the order of [`ProcessState::ALL`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Vec<u32>")]
+struct StateCounts([u32; ProcessState::ALL.len()]);
+
+impl From<Vec<u32>> for StateCounts {
+    /// A version before `ready` wrote one number less. Any other length gives some counts, never a failure.
+    fn from(mut written: Vec<u32>) -> Self {
+        if written.len() + 1 == ProcessState::ALL.len() {
+            let ready = ProcessState::ALL
+                .iter()
+                .position(|state| *state == ProcessState::Ready);
+            written.insert(ready.unwrap_or(0), 0);
+        }
+        let mut counts = Self::default();
+        for (count, written) in counts.0.iter_mut().zip(written) {
+            *count = written;
+        }
+        counts
+    }
+}
 
 #[derive(Debug, Default)]
 pub(crate) struct DayCounts(Mutex<Day>);
@@ -119,7 +139,7 @@ impl Step {
     fn sums(&self, visible: Option<&[Namespace]>) -> [u64; ProcessState::ALL.len()] {
         let mut sums = [0; ProcessState::ALL.len()];
         let mut add = |counts: &StateCounts| {
-            for (sum, count) in sums.iter_mut().zip(counts) {
+            for (sum, count) in sums.iter_mut().zip(&counts.0) {
                 *sum += u64::from(*count);
             }
         };
@@ -188,8 +208,8 @@ impl Core {
             });
             let counts: Vec<(Arc<str>, StateCounts)> = counted.collect();
             let mut others = narrowed(fleet.process_counts(None).states);
-            for (other, at) in others.iter_mut().zip(0..) {
-                let known: u32 = counts.iter().map(|(_, counts)| counts[at]).sum();
+            for (other, at) in others.0.iter_mut().zip(0..) {
+                let known: u32 = counts.iter().map(|(_, counts)| counts.0[at]).sum();
                 *other = other.saturating_sub(known);
             }
             Step {
@@ -204,7 +224,7 @@ impl Core {
 }
 
 fn narrowed(counts: [u64; ProcessState::ALL.len()]) -> StateCounts {
-    counts.map(|count| u32::try_from(count).unwrap_or(u32::MAX))
+    StateCounts(counts.map(|count| u32::try_from(count).unwrap_or(u32::MAX)))
 }
 
 pub(crate) async fn run(core: Arc<Core>, replicas: Arc<Replicas>, mut stop: watch::Receiver<bool>) {
@@ -232,7 +252,7 @@ mod tests {
     fn step(number: i64, a: u32, b: u32) -> Step {
         let counts = |running: u32| {
             let mut counts = StateCounts::default();
-            counts[0] = running;
+            counts.0[0] = running;
             counts
         };
         Step {
@@ -262,6 +282,23 @@ mod tests {
             50,
             "the clock was set back"
         );
+    }
+
+    #[test]
+    fn counts_of_the_nine_states_of_an_earlier_version_are_restored() {
+        let counts = DayCounts::default();
+        let nine = "[5,1,2,3,4,6,7,8,9]";
+        let json =
+            format!(r#"{{"steps":[{{"number":7,"counts":[["a",{nine}]],"others":{nine}}}]}}"#);
+        counts.restore(&[&[FORMAT], json.as_bytes()].concat());
+        let day = counts.day();
+        let read: Vec<_> = day
+            .read(7, 1, None)
+            .into_iter()
+            .map(|count| count[0])
+            .collect();
+        let sums = [10, 0, 2, 4, 6, 8, 12, 14, 16, 18].map(Some);
+        assert_eq!(read, sums, "no process was ready");
     }
 
     #[test]

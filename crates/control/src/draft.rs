@@ -9,9 +9,10 @@ use std::sync::Arc;
 use fleet::{Fleet, FreshIds};
 use model::access::Audit;
 use model::change::{
-    Changes, DefinitionId, HostId, HostRow, NameId, NameRow, ProcessRow, Revision,
+    Changes, DefinitionId, DefinitionRow, HostId, HostRow, NameId, NameRow, ProcessRow, Revision,
 };
 use model::topology::BkProcessId;
+use model::version::{VersionOrigin, VersionRow};
 use model::{Code, Flag, FullName, Host, Labels, Spec, UnixMillis};
 
 use crate::answers::{HostDecision, answer_each, spec_lacking, success};
@@ -32,7 +33,7 @@ pub(crate) struct Content {
     pub(crate) spec: Arc<Spec>,
     pub(crate) labels: Arc<Labels>,
     /// As [`fleet::Definition::hash`].
-    hash: u64,
+    pub(crate) hash: u64,
 }
 
 impl Content {
@@ -205,7 +206,7 @@ impl<'a> Draft<'a> {
             spec: spec.clone(),
             labels: labels.clone(),
         });
-        self.changes.definitions.push(model::change::DefinitionRow {
+        self.changes.definitions.push(DefinitionRow {
             id,
             name,
             spec,
@@ -220,8 +221,9 @@ impl<'a> Draft<'a> {
         content: &Content,
         hosts: &[TargetHost],
         mode: Mode,
+        origin: &VersionOrigin,
     ) -> Vec<HostAnswer> {
-        let mut ids = None;
+        let (mut ids, mut replaces) = (None, false);
         let answers = answer_each(self.fleet, hosts, |host| {
             if let Some(lacking) = spec_lacking(self.fleet, host, &content.spec, None) {
                 return HostDecision {
@@ -235,7 +237,10 @@ impl<'a> Draft<'a> {
                 (name, self.definition(name, content))
             });
             match self.put(host, name, definition, mode) {
-                Some(put) => success(put != Put::AsItWas),
+                Some(put) => {
+                    replaces |= put == Put::Changed;
+                    success(put != Put::AsItWas)
+                }
                 None => HostDecision {
                     code: Code::EXISTS,
                     message: "Fail to register, for the process info already exists.".to_owned(),
@@ -244,7 +249,32 @@ impl<'a> Draft<'a> {
             }
         });
         self.drop_unused_definition(ids.map(|(_, definition)| definition));
+        if let Some((name, definition)) = ids {
+            let is_new = |row: &DefinitionRow| row.id == definition;
+            // One more host with a definition that others have is no version.
+            if replaces || self.changes.definitions.iter().any(is_new) {
+                self.add_version(name, content, origin);
+            }
+        }
         answers
+    }
+
+    /// Replaces the definition of a registered process on a host.
+    pub(crate) fn replace(&mut self, host: Host, name: &FullName, content: &Content) {
+        let name = self.name(name);
+        let definition = self.definition(name, content);
+        self.put(host, name, definition, Mode::Update);
+    }
+
+    /// Makes a definition the newest version of its process, unless it is that already.
+    pub(crate) fn add_version(&mut self, name: NameId, content: &Content, origin: &VersionOrigin) {
+        self.changes.versions.push(VersionRow {
+            name,
+            spec: content.spec.clone(),
+            labels: content.labels.clone(),
+            at: self.at,
+            origin: origin.clone(),
+        });
     }
 
     /// Registers an instance of the view; an existing registration gets this owner.

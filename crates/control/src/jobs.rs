@@ -12,13 +12,15 @@ mod order;
 mod pause;
 mod plan;
 mod retry;
+mod revert;
 mod run;
 mod select;
 mod settle;
 mod table;
+mod update;
 mod workers;
 
-pub use create::NewJob;
+pub use create::{NewJob, NewUpdate};
 pub(crate) use gate::NOT_STEADY;
 pub use order::Batch;
 pub(crate) use run::run;
@@ -26,6 +28,7 @@ pub use select::JobSelection;
 pub use settle::solutions;
 pub(crate) use settle::{BLOCKED, CANCELLED, NO_COMMAND};
 pub(crate) use table::OpenJobs;
+pub use update::{HasDefinition, UpdateState};
 
 use std::sync::Arc;
 use std::time::Duration;

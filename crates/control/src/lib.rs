@@ -58,15 +58,18 @@ pub use enrol::{Certificate, Enrolment, Issued};
 pub use error::{BadTemplate, ControlError, CredentialFault};
 pub use events::{EventFilter, EventView, Events, EventsRead};
 pub use failures::{AlikeReason, Failure, FailureGroup, group_failures};
-pub use jobs::{Batch, JobListed, JobSelection, JobView, Jobs, NewJob, solutions};
+pub use jobs::{
+    Batch, HasDefinition, JobListed, JobSelection, JobView, Jobs, NewJob, NewUpdate, UpdateState,
+    solutions,
+};
 pub use operations::{
     BlockReason, BlockedProcesses, Operate, OperateMatching, OperateSpec, OperationPlan,
     Operations, TargetView, TaskView, blocked, blocked_in_view, job_task_reason,
     job_task_retry_blocked, target_reason, target_retry_blocked,
 };
 pub use registry::{
-    Groups, HostStates, LabelHosts, LabelledHost, Mode, ProcessNames, Registration, Registry,
-    Statuses, Summary,
+    Groups, HostStates, LabelHosts, LabelledHost, Mode, ProcessNames, ProcessVersion, Registration,
+    Registry, Statuses, Summary, VersionNumbers,
 };
 pub use remove_hosts::{HostRemoval, RemoveHosts};
 pub use replicas::{ReplicaView, Replicas};
@@ -290,6 +293,7 @@ impl Background {
             replicas::route::run(replicas.clone(), stop.clone()),
             replicas::run(replicas.clone(), heard, stop.clone()),
             sessions::move_agents(sessions.clone(), stop.clone()),
+            sessions::tell_dependencies(core.clone(), stop.clone()),
             operations::record(operations.clone(), records, stop.clone()),
             operations::end_overdue(operations.clone(), stop.clone()),
             follow::run(replicas.clone(), stop.clone()),

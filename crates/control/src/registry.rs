@@ -1,17 +1,20 @@
 //! Registered processes, the hosts that they are on, and process groups.
 
+pub(crate) mod after;
 mod groups;
 mod label_hosts;
 mod read;
 mod register;
 mod summary;
 mod unregister;
+mod versions;
 
 pub use label_hosts::{LabelHosts, LabelledHost};
 pub use read::{Groups, HostStates, ProcessNames, Statuses};
 pub use register::{Mode, Registration};
 pub(crate) use summary::Summaries;
 pub use summary::Summary;
+pub use versions::{ProcessVersion, VersionNumbers};
 
 use std::sync::Arc;
 

@@ -3,6 +3,7 @@
 mod behind;
 mod check;
 mod config_files;
+mod dependencies;
 mod figures;
 mod held;
 mod leaving;
@@ -14,6 +15,7 @@ mod report;
 mod runs;
 
 pub use config_files::FileOnHost;
+pub(crate) use dependencies::run as tell_dependencies;
 pub use held::{Comparison, DesiredState, HeldDifference, HeldView};
 pub use logs::LogsOf;
 pub(crate) use moving::run as move_agents;
@@ -267,6 +269,7 @@ impl Session {
                 );
             }
         }
+        frames.extend(pending.dependencies.map(Down::from));
         let now = self.sessions.core.now();
         let commands = pending
             .commands

@@ -41,6 +41,7 @@ use model::change::Changes;
 use model::topology::{BusinessFacts, BusinessId, Origin};
 
 use crate::core::Core;
+use crate::registry::after::refuse_cycles;
 use crate::{Access, ControlError, Replicas};
 
 /// A source of businesses, such as a CMDB.
@@ -114,6 +115,7 @@ impl Topology {
                 return Ok((Changes::default(), Difference::default()));
             }
             let (changes, difference) = plan::plan(world, &facts, business, origin, &caller, at);
+            refuse_cycles(world.fleet, &changes)?;
             Ok(match apply {
                 Apply::Really => (changes, difference),
                 Apply::DryRun => (Changes::default(), difference),

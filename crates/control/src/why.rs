@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use fleet::{Link, Row};
 use model::access::{Caller, Permission};
+use model::spec::after::{self, Dependency};
 use model::status::LastExit;
 use model::{Flag, FullName, Host, ProcessState, Reason, UnixMillis};
 
@@ -57,14 +58,35 @@ struct Known {
     tried: u32,
     next: Option<UnixMillis>,
     message: String,
+    /// Why its health check or live probe fails; empty if it does not.
     health: String,
+    /// Why its ready probe fails, if it has one.
+    not_ready: Option<String>,
+    waits: Option<Waits>,
+}
+
+/// The dependencies that it waits for.
+#[derive(Debug, Clone)]
+struct Waits {
+    dependencies: Vec<Dependency>,
+    since: UnixMillis,
+}
+
+impl Waits {
+    fn new(row: &Row<'_>) -> Option<Self> {
+        let waiting = after::waiting(&row.message(), &row.definition().spec.after)?;
+        Some(Self {
+            dependencies: waiting.dependencies.into_iter().cloned().collect(),
+            since: waiting.since,
+        })
+    }
 }
 
 /// The reason of a row beside its message, for programs; none where everything is as wanted.
 pub fn row_reason(row: &Row<'_>) -> Option<Reason> {
     let reason = Known::new(row).reason(None);
     match &*reason.code {
-        "running" | "starting" | "completed" | "scheduled" | "not_started" => None,
+        "running" | "ready" | "starting" | "completed" | "scheduled" | "not_started" => None,
         _ => Some(reason),
     }
 }
@@ -192,17 +214,19 @@ impl Known {
             tried: row.restarts(),
             next: row.next_at().filter(|_| is_up),
             message: row.message().into_owned(),
-            health: row
-                .health()
-                .map(|health| health.message)
-                .unwrap_or_default(),
+            health: failed_check(row),
+            not_ready: not_ready(row),
+            waits: Waits::new(row),
         }
     }
 
     fn runs(&self) -> bool {
         matches!(
             self.state,
-            ProcessState::Running | ProcessState::Starting | ProcessState::Unhealthy
+            ProcessState::Running
+                | ProcessState::Ready
+                | ProcessState::Starting
+                | ProcessState::Unhealthy
         )
     }
 
@@ -211,6 +235,9 @@ impl Known {
         match (self.link, self.state) {
             (Link::Down { since }, _) => since,
             (Link::Never, _) => UnixMillis::NEVER,
+            (Link::Up { .. }, ProcessState::Starting) if self.waits.is_some() => {
+                self.waits.as_ref().map_or(ended, |waits| waits.since)
+            }
             (Link::Up { .. }, _) if self.runs() => self.started_at,
             // It was stopped after its last run that ended by itself.
             (Link::Up { .. }, ProcessState::Stopped) => {
@@ -230,8 +257,21 @@ impl Known {
                 params.insert("since".into(), since.0.to_string());
                 "agent_away"
             }
-            (_, ProcessState::Running) => "running",
-            (_, ProcessState::Starting) => "starting",
+            (_, ProcessState::Running) => match &self.not_ready {
+                Some(why) => {
+                    params.insert("check".into(), why.clone());
+                    "not_ready"
+                }
+                None => "running",
+            },
+            (_, ProcessState::Ready) => "ready",
+            (_, ProcessState::Starting) => match &self.waits {
+                Some(waits) => {
+                    params.extend(dependency_params(waits));
+                    "dependency"
+                }
+                None => "starting",
+            },
             (_, ProcessState::Unhealthy) => {
                 params.insert("check".into(), self.health.clone());
                 "unhealthy"
@@ -267,7 +307,10 @@ impl Known {
         let head = match &*reason.code {
             "no_agent" | "agent_away" => return self.message.clone(),
             "running" => "it runs".to_owned(),
+            "ready" => "it runs and is ready".to_owned(),
+            "not_ready" => "it runs, and its ready probe fails".to_owned(),
             "starting" => "it is being started".to_owned(),
+            "dependency" => return format!("it {}", self.message),
             "unhealthy" => "it runs, and its health check fails".to_owned(),
             "backoff" => format!(
                 "it ended, and the agent starts it again ({} so far)",
@@ -302,6 +345,37 @@ impl Known {
     }
 }
 
+/// Why its health check, or else its live probe, failed; empty if neither did.
+fn failed_check(row: &Row<'_>) -> String {
+    let results = row.health().into_iter().chain(row.probes().live);
+    let mut failed = results.filter(|result| !result.ok);
+    failed
+        .next()
+        .map(|result| result.message)
+        .unwrap_or_default()
+}
+
+/// Why its ready probe fails; None without such a probe, and before its first result.
+fn not_ready(row: &Row<'_>) -> Option<String> {
+    row.definition().spec.probes.ready.as_ref()?;
+    let result = row.probes().ready.filter(|result| !result.ok)?;
+    Some(result.message)
+}
+
+/// Each list in the order of the spec.
+fn dependency_params(waits: &Waits) -> [(Cow<'static, str>, String); 4] {
+    let joined = |each: fn(&Dependency) -> String| {
+        let all: Vec<String> = waits.dependencies.iter().map(each).collect();
+        all.join(", ")
+    };
+    [
+        ("process".into(), joined(|one| one.process.to_string())),
+        ("when".into(), joined(|one| one.when.as_str().to_owned())),
+        ("where".into(), joined(|one| one.place.as_str().to_owned())),
+        ("since".into(), waits.since.0.to_string()),
+    ]
+}
+
 fn is_stop(code: &str) -> bool {
     code == "stop" || code == "kill"
 }
@@ -327,6 +401,8 @@ mod tests {
             next: None,
             message: String::new(),
             health: String::new(),
+            not_ready: None,
+            waits: None,
         }
     }
 
@@ -352,6 +428,7 @@ mod tests {
     fn each_state_has_a_code_and_a_sentence() {
         for (state, code) in [
             (ProcessState::Running, "running"),
+            (ProcessState::Ready, "ready"),
             (ProcessState::Starting, "starting"),
             (ProcessState::Unhealthy, "unhealthy"),
             (ProcessState::Backoff, "backoff"),
@@ -366,6 +443,22 @@ mod tests {
             assert_eq!(reason.code, code);
             assert!(!known.text(&reason).is_empty());
         }
+    }
+
+    #[test]
+    fn what_runs_and_is_not_ready_says_why() {
+        let mut known = known(ProcessState::Running);
+        known.not_ready = Some("connection refused".to_owned());
+        known.message = "not ready: connection refused".to_owned();
+        let reason = known.reason(None);
+        assert_eq!(
+            (&*reason.code, &*reason.params["check"]),
+            ("not_ready", "connection refused")
+        );
+        assert_eq!(
+            known.text(&reason),
+            "it runs, and its ready probe fails: not ready: connection refused"
+        );
     }
 
     #[test]
@@ -402,6 +495,38 @@ mod tests {
             "the agent gave up after 4 attempts in 30 s; exited with code 1"
         );
         assert_eq!(known.since(None), UnixMillis(70));
+    }
+
+    #[test]
+    fn a_wait_names_the_dependencies_and_since_when() {
+        let text =
+            r#"[{"process": "db/postgres"}, {"process": "db/x", "when": "up", "where": "any"}]"#;
+        let dependencies: Vec<Dependency> = serde_json::from_str(text).unwrap();
+        let since = UnixMillis(1_794_922_805_000);
+        let mut known = known(ProcessState::Starting);
+        let unmet = dependencies
+            .iter()
+            .map(|dependency| (dependency, "stopped"));
+        known.message = after::waits_for(unmet, since);
+        known.waits = Some(Waits {
+            dependencies: dependencies.clone(),
+            since,
+        });
+        let reason = known.reason(None);
+        assert_eq!(reason.code, "dependency");
+        let param = |key| reason.params[key].as_str();
+        assert_eq!(param("process"), "db/postgres, db/x");
+        assert_eq!(
+            (param("when"), param("where")),
+            ("ready, up", "same_host, any")
+        );
+        assert_eq!(param("since"), "1794922805000");
+        assert_eq!(
+            known.text(&reason),
+            "it waits for db/postgres to be ready on this host (stopped), db/x to be up on any host (stopped) \
+             since 2026-11-17T13:40:05Z"
+        );
+        assert_eq!(known.since(None), since);
     }
 
     #[test]

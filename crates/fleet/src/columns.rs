@@ -10,7 +10,7 @@ use model::{Flag, State, Status};
 use roaring::RoaringBitmap;
 use std::hash::BuildHasher;
 
-use crate::condition::{Condition, Health, Marks, PackedExit};
+use crate::condition::{Condition, Health, Marks, PackedExit, ProbeHealth};
 use crate::to_secs;
 
 /// Rows in a block; also the size of a status shard in the store.
@@ -208,6 +208,8 @@ pub(crate) struct Columns {
     pub(crate) drifted: RoaringBitmap,
     /// Of processes with a health check.
     health: HashMap<ProcessId, Health>,
+    /// Of processes with probes.
+    probes: HashMap<ProcessId, Box<ProbeHealth>>,
     /// Of processes whose last run the kernel killed because memory was short.
     oom_memory: HashMap<ProcessId, OomMemory>,
     free: RoaringBitmap,
@@ -294,16 +296,25 @@ impl Columns {
     }
 
     pub(crate) fn n_running(&self) -> usize {
-        let running = |block: &Block| {
-            let rows = block.state.iter().zip(&block.flags);
-            rows.filter(|(state, flags)| **state == State::Running && **flags != Flags::FREE)
+        self.count(|block| &block.state, |state| *state == State::Running)
+    }
+
+    pub(crate) fn n_ready(&self) -> usize {
+        self.count(|block| &block.marks, |marks| marks.is_ready())
+    }
+
+    fn count<T>(
+        &self,
+        column: fn(&Block) -> &[T; BLOCK],
+        is_counted: impl Fn(&T) -> bool,
+    ) -> usize {
+        let in_block = |block: &Block| {
+            let rows = column(block).iter().zip(&block.flags);
+            rows.filter(|(value, flags)| is_counted(value) && **flags != Flags::FREE)
                 .count()
         };
-        self.blocks
-            .iter()
-            .flatten()
-            .map(|block| running(block))
-            .sum()
+        let blocks = self.blocks.iter().flatten();
+        blocks.map(|block| in_block(block)).sum()
     }
 
     pub(crate) fn next_id(&self) -> u32 {
@@ -367,6 +378,7 @@ impl Columns {
         self.texts.remove(&id);
         self.drifted.remove(id.0);
         self.health.remove(&id);
+        self.probes.remove(&id);
         self.oom_memory.remove(&id);
         let (index, at) = place(id);
         if let Some(block) = self.blocks[index].as_deref_mut() {
@@ -404,6 +416,7 @@ impl Columns {
         self.texts.remove(&id);
         self.drifted.remove(id.0);
         self.health.remove(&id);
+        self.probes.remove(&id);
         self.oom_memory.remove(&id);
         if let Some((block, at)) = self.block_mut(id) {
             block.clear_status(at);
@@ -438,9 +451,10 @@ impl Columns {
             message: status.message.into(),
         };
         let health = status.health.map(Health::of);
+        let probes = ProbeHealth::of(status.probes);
         let memory = status.last_exit.and_then(|last| last.memory);
         let moved = moved | self.set_texts(id, texts) | self.set_health(id, health);
-        let moved = moved | self.set_oom_memory(id, memory);
+        let moved = moved | self.set_oom_memory(id, memory) | self.set_probes(id, probes);
         self.mark_unsaved(id, moved);
         moved
     }
@@ -456,6 +470,10 @@ impl Columns {
 
     pub(crate) fn health(&self, id: ProcessId) -> Option<&Health> {
         self.health.get(&id)
+    }
+
+    pub(crate) fn probes(&self, id: ProcessId) -> Option<&ProbeHealth> {
+        self.probes.get(&id).map(Box::as_ref)
     }
 
     pub(crate) fn oom_memory(&self, id: ProcessId) -> Option<OomMemory> {
@@ -477,6 +495,16 @@ impl Columns {
         match health {
             Some(health) => drop(self.health.insert(id, health)),
             None => drop(self.health.remove(&id)),
+        }
+        changed
+    }
+
+    /// True when more than their times changed.
+    pub(crate) fn set_probes(&mut self, id: ProcessId, probes: Option<Box<ProbeHealth>>) -> bool {
+        let changed = ProbeHealth::differs(self.probes(id), probes.as_deref());
+        match probes {
+            Some(probes) => drop(self.probes.insert(id, probes)),
+            None => drop(self.probes.remove(&id)),
         }
         changed
     }

@@ -3,7 +3,7 @@
 //! Times are whole seconds, counts saturate. The result of a health check and the memory of a run that the kernel killed are
 //! kept beside the columns: few processes have them.
 
-use model::status::{Exit, HealthResult, LastExit};
+use model::status::{Exit, HealthResult, LastExit, ProbeResults};
 use model::{ProcessState, Status, UnixMillis};
 
 use crate::to_secs;
@@ -57,29 +57,43 @@ impl Condition {
     }
 }
 
-/// The state in the lower half of the byte, `restart_needed` in the highest bit.
+/// The state in the lower half of the byte, `restart_needed` in the highest bit. A process that is ready is running with the
+/// bit below that one: earlier versions read it as running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Marks(pub(crate) u8);
 
 impl Marks {
     const STATE: u8 = 0x0F;
+    const READY: u8 = 0x40;
     const RESTART_NEEDED: u8 = 0x80;
     pub(crate) const N_STATES: usize = ProcessState::ALL.len();
 
     fn new(state: ProcessState, restart_needed: bool) -> Self {
+        let state = match state {
+            ProcessState::Ready => ProcessState::Running.number() | Self::READY,
+            other => other.number(),
+        };
         match restart_needed {
-            true => Self(state.number() | Self::RESTART_NEEDED),
-            false => Self(state.number()),
+            true => Self(state | Self::RESTART_NEEDED),
+            false => Self(state),
         }
     }
 
+    pub(crate) fn is_ready(self) -> bool {
+        self.0 & Self::READY != 0 && self.0 & Self::STATE == ProcessState::Running.number()
+    }
+
     pub(crate) fn state(self) -> ProcessState {
-        ProcessState::from_number(self.0 & Self::STATE)
+        match self.is_ready() {
+            true => ProcessState::Ready,
+            false => ProcessState::from_number(self.0 & Self::STATE),
+        }
     }
 
     /// The number of [`Self::state`], without a search for it.
     pub(crate) fn state_number(self) -> usize {
         match usize::from(self.0 & Self::STATE) {
+            _ if self.is_ready() => usize::from(ProcessState::Ready.number()),
             number if number < Self::N_STATES => number,
             _ => 0,
         }
@@ -166,6 +180,47 @@ impl Health {
             (Some(old), Some(new)) => (old.ok, &old.message) != (new.ok, &new.message),
             (Some(_), None) | (None, Some(_)) => true,
         }
+    }
+}
+
+/// The last result of each probe.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct ProbeHealth {
+    pub(crate) ready: Option<Health>,
+    pub(crate) live: Option<Health>,
+}
+
+impl ProbeHealth {
+    /// None without any result.
+    pub(crate) fn of(results: ProbeResults) -> Option<Box<Self>> {
+        let is_empty = results.is_empty();
+        let health = Self {
+            ready: results.ready.map(Health::of),
+            live: results.live.map(Health::of),
+        };
+        (!is_empty).then(|| Box::new(health))
+    }
+
+    pub(crate) fn to_results(&self) -> ProbeResults {
+        ProbeResults {
+            ready: self.ready.as_ref().map(Health::to_result),
+            live: self.live.as_ref().map(Health::to_result),
+        }
+    }
+
+    fn ready(&self) -> Option<&Health> {
+        self.ready.as_ref()
+    }
+
+    fn live(&self) -> Option<&Health> {
+        self.live.as_ref()
+    }
+
+    /// Whether more than the times differs.
+    pub(crate) fn differs(old: Option<&Self>, new: Option<&Self>) -> bool {
+        [Self::ready, Self::live]
+            .into_iter()
+            .any(|part| Health::differs(old.and_then(part), new.and_then(part)))
     }
 }
 

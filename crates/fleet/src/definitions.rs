@@ -1,9 +1,11 @@
 //! Specs with their labels, each stored once for all hosts that use it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use model::change::{DefinitionId, DefinitionRow, NameId};
 use model::digest;
+use model::spec::after::Place;
 use model::{Labels, Spec};
 
 #[derive(Debug)]
@@ -22,6 +24,8 @@ pub struct Definition {
 pub(crate) struct Definitions {
     cells: Vec<Option<Definition>>,
     users: Vec<u32>,
+    /// Those with a dependency on other hosts.
+    waiting: BTreeSet<DefinitionId>,
 }
 
 impl Definitions {
@@ -31,6 +35,11 @@ impl Definitions {
             self.cells.resize_with(index + 1, || None);
             self.users.resize(index + 1, 0);
         }
+        let mut after = row.spec.after.iter();
+        match after.any(|dependency| dependency.place != Place::SameHost) {
+            true => self.waiting.insert(row.id),
+            false => self.waiting.remove(&row.id),
+        };
         let spec_json = row.spec.to_json();
         let labels_json =
             serde_json::to_string(&*row.labels).expect("labels have only string keys");
@@ -46,6 +55,7 @@ impl Definitions {
 
     /// Removes it; returns its name.
     pub(crate) fn remove(&mut self, id: DefinitionId) -> Option<NameId> {
+        self.waiting.remove(&id);
         self.cells
             .get_mut(id.index())?
             .take()
@@ -54,6 +64,11 @@ impl Definitions {
 
     pub(crate) fn get(&self, id: DefinitionId) -> Option<&Definition> {
         self.cells.get(id.index())?.as_ref()
+    }
+
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = (DefinitionId, &Definition)> {
+        let ids = self.waiting.iter();
+        ids.filter_map(|id| Some((*id, self.get(*id)?)))
     }
 
     pub(crate) fn retain(&mut self, id: DefinitionId) {

@@ -1,8 +1,8 @@
 //! Statuses as bytes, for other replicas.
 //!
 //! Each is an entry as in a shard of format 1, after the id of its process and the flags that its agent holds. Conditions are
-//! beside them, each after the id of its process, so that replicas of earlier versions can read the rest; so is the memory of
-//! runs that the kernel killed. Only the latest status
+//! beside them, each after the id of its process, so that replicas of earlier versions can read the rest; so are the memory of
+//! runs that the kernel killed and the results of probes. Only the latest status
 //! matters, so there is no queue: changed processes are a set of ids, and their statuses are read when they are sent.
 
 use std::collections::HashMap;
@@ -12,7 +12,11 @@ use model::status::OomMemory;
 use roaring::RoaringBitmap;
 
 use crate::Fleet;
-use crate::shards::{Entry, Reader, Told, read_memory, write_condition, write_entry, write_memory};
+use crate::condition::ProbeHealth;
+use crate::shards::{
+    Entry, Reader, Told, read_memory, read_probes, write_condition, write_entry, write_memory,
+    write_probes,
+};
 
 impl Fleet {
     /// Starts to collect the ids of processes with reports.
@@ -37,6 +41,7 @@ impl Fleet {
                 statuses,
                 conditions,
                 memories,
+                probes,
             } = written;
             statuses.extend(id.0.to_le_bytes());
             statuses.push(block.held_byte(at));
@@ -46,6 +51,10 @@ impl Fleet {
             if let Some(memory) = self.columns.oom_memory(id) {
                 memories.extend(id.0.to_le_bytes());
                 write_memory(memories, memory);
+            }
+            if let Some(results) = self.columns.probes(id) {
+                probes.extend(id.0.to_le_bytes());
+                write_probes(probes, results);
             }
         }
         Some(HostId(block.host[at]))
@@ -58,14 +67,11 @@ impl Fleet {
         statuses: &[u8],
         conditions: &[u8],
         memories: &[u8],
+        probes: &[u8],
     ) -> StatusesRead {
         let (mut reader, mut conditions) = (Reader(statuses), Reader(conditions));
-        let mut memories = Reader(memories);
-        let memories = std::iter::from_fn(|| {
-            let id = memories.u32()?;
-            Some((ProcessId(id), read_memory(&mut memories)?))
-        });
-        let memories: HashMap<ProcessId, OomMemory> = memories.collect();
+        let memories: HashMap<ProcessId, OomMemory> = by_process(memories, read_memory);
+        let mut probes: HashMap<ProcessId, ProbeHealth> = by_process(probes, read_probes);
         let mut read = StatusesRead::default();
         while let Some((id, held, mut entry)) = read_one(&mut reader) {
             // In the same order; a replica of an earlier version sends none.
@@ -74,6 +80,7 @@ impl Fleet {
             {
                 entry.told = told;
                 entry.told.memory = memories.get(&id).copied();
+                entry.told.probes = probes.remove(&id).map(Box::new);
             }
             let is_here = self.columns.identity(id).is_some_and(|(of, _)| of == host);
             let Some(moved) = is_here.then(|| self.put_entry(id, entry)).flatten() else {
@@ -98,11 +105,13 @@ pub struct WrittenStatuses {
     pub statuses: Vec<u8>,
     pub conditions: Vec<u8>,
     pub memories: Vec<u8>,
+    pub probes: Vec<u8>,
 }
 
 impl WrittenStatuses {
     pub fn n_bytes(&self) -> usize {
-        self.statuses.len() + self.conditions.len() + self.memories.len()
+        let more = self.memories.len() + self.probes.len();
+        self.statuses.len() + self.conditions.len() + more
     }
 }
 
@@ -113,6 +122,16 @@ pub struct StatusesRead {
     pub changed: Vec<ProcessId>,
     /// Statuses of processes that are not known here, or were registered again.
     pub n_unknown: usize,
+}
+
+/// What some processes have, each after the id of its process.
+fn by_process<T>(bytes: &[u8], read: fn(&mut Reader<'_>) -> Option<T>) -> HashMap<ProcessId, T> {
+    let mut reader = Reader(bytes);
+    std::iter::from_fn(|| {
+        let id = reader.u32()?;
+        Some((ProcessId(id), read(&mut reader)?))
+    })
+    .collect()
 }
 
 fn read_one(reader: &mut Reader<'_>) -> Option<(ProcessId, u8, Entry)> {

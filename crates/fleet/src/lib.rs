@@ -282,6 +282,11 @@ impl Fleet {
         self.columns.n_running()
     }
 
+    /// How many have a ready probe that succeeds, counted likewise.
+    pub fn n_ready(&self) -> usize {
+        self.columns.n_ready()
+    }
+
     pub fn name(&self, id: NameId) -> Option<&FullName> {
         self.names.get(id)
     }
@@ -347,6 +352,11 @@ impl Fleet {
 
     pub fn definition(&self, id: DefinitionId) -> Option<&Definition> {
         self.definitions.get(id)
+    }
+
+    /// The definitions with a dependency on other hosts.
+    pub fn waiting_definitions(&self) -> impl Iterator<Item = (DefinitionId, &Definition)> {
+        self.definitions.waiting()
     }
 
     /// How many processes use it.

@@ -4,12 +4,12 @@ use std::borrow::Cow;
 
 use model::change::{DefinitionId, HostId, NameId, ProcessId, ProcessRow, Revision};
 use model::selector::LabelSelector;
-use model::status::{HealthResult, LastExit};
+use model::status::{HealthResult, LastExit, ProbeResults};
 use model::topology::{BkProcessId, BusinessId, SetEnv};
 use model::{Flag, FullName, Labels, ProcessState, State, UnixMillis};
 
 use crate::columns::Block;
-use crate::condition::Health;
+use crate::condition::{Health, ProbeHealth};
 use crate::labels::OWNER_LABEL;
 use crate::{Definition, Fleet, HostView, Link};
 
@@ -161,6 +161,12 @@ impl<'a> Row<'a> {
     pub fn health(&self) -> Option<HealthResult> {
         let health = self.fleet.columns.health(self.id);
         health.map(Health::to_result)
+    }
+
+    /// The last results of its probes.
+    pub fn probes(&self) -> ProbeResults {
+        let probes = self.fleet.columns.probes(self.id);
+        probes.map(ProbeHealth::to_results).unwrap_or_default()
     }
 
     /// Whether its run began with a spec whose changes since take effect only at the next start.

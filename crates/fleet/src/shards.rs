@@ -11,12 +11,13 @@ use model::{State, UnixMillis};
 use roaring::RoaringBitmap;
 
 use crate::columns::{BLOCK, Block, Texts};
-use crate::condition::{Condition, Health, Marks, PackedExit};
+use crate::condition::{Condition, Health, Marks, PackedExit, ProbeHealth};
 use crate::{Fleet, Link};
 
-/// Statuses with their conditions and the memory of killed runs. Shards of earlier formats, which lack some of it, are read,
-/// too.
-const FORMAT: u8 = 3;
+/// Statuses with their conditions, the memory of killed runs and the results of probes. Shards of earlier formats, which lack
+/// some of it, are read, too.
+const FORMAT: u8 = 4;
+const FORMAT_WITHOUT_PROBES: u8 = 3;
 const FORMAT_WITHOUT_MEMORY: u8 = 2;
 const FORMAT_WITHOUT_CONDITIONS: u8 = 1;
 /// Of the agents' last contacts.
@@ -102,6 +103,13 @@ impl Fleet {
                     write_memory(&mut bytes, memory);
                 }
             }
+            match self.columns.probes(id) {
+                None => bytes.push(0),
+                Some(probes) => {
+                    bytes.push(1);
+                    write_probes(&mut bytes, probes);
+                }
+            }
         }
         bytes
     }
@@ -136,6 +144,9 @@ impl Fleet {
         if format > FORMAT_WITHOUT_MEMORY && reader.u8()? != 0 {
             entry.told.memory = Some(read_memory(reader)?);
         }
+        if format > FORMAT_WITHOUT_PROBES && reader.u8()? != 0 {
+            entry.told.probes = Some(Box::new(read_probes(reader)?));
+        }
         if at >= BLOCK {
             return None;
         }
@@ -163,6 +174,7 @@ impl Fleet {
         let moved = moved | self.columns.set_texts(id, entry.texts);
         let moved = moved | self.columns.set_health(id, entry.told.health);
         let moved = moved | self.columns.set_oom_memory(id, entry.told.memory);
+        let moved = moved | self.columns.set_probes(id, entry.told.probes);
         if let Some(owner) = self.columns.owner(id) {
             self.recount(owner);
         }
@@ -187,13 +199,15 @@ pub(crate) struct Entry {
     pub(crate) told: Told,
 }
 
-/// Condition, health and memory of an entry.
+/// Condition, health, memory and probes of an entry.
 #[derive(Debug)]
 pub(crate) struct Told {
     condition: Condition,
     health: Option<Health>,
     /// Not among the bytes of a condition.
     pub(crate) memory: Option<OomMemory>,
+    /// Neither.
+    pub(crate) probes: Option<Box<ProbeHealth>>,
 }
 
 impl Told {
@@ -205,18 +219,12 @@ impl Told {
             exit_at: reader.u32()?,
             next_at: reader.u32()?,
         };
-        let health = match reader.u8()? {
-            NO_HEALTH => None,
-            ok => Some(Health {
-                ok: ok == HEALTHY,
-                checked_at: reader.u32()?,
-                message: bounded(reader.text()?, sanitize_lines, MAX_MESSAGE),
-            }),
-        };
+        let health = read_health(reader)?;
         Some(Self {
             condition,
             health,
             memory: None,
+            probes: None,
         })
     }
 }
@@ -233,6 +241,7 @@ impl Entry {
                 condition: Condition::of_state(state),
                 health: None,
                 memory: None,
+                probes: None,
             },
             pid: reader.u32()? as i32,
             started_at: reader.u32()?,
@@ -300,6 +309,10 @@ pub(crate) fn write_condition(
     bytes.extend(exit.0.to_le_bytes());
     bytes.extend(exit_at.to_le_bytes());
     bytes.extend(next_at.to_le_bytes());
+    write_health(bytes, health);
+}
+
+fn write_health(bytes: &mut Vec<u8>, health: Option<&Health>) {
     match health {
         None => bytes.push(NO_HEALTH),
         Some(health) => {
@@ -308,6 +321,29 @@ pub(crate) fn write_condition(
             write_text(bytes, &health.message);
         }
     }
+}
+
+fn read_health(reader: &mut Reader<'_>) -> Option<Option<Health>> {
+    Some(match reader.u8()? {
+        NO_HEALTH => None,
+        ok => Some(Health {
+            ok: ok == HEALTHY,
+            checked_at: reader.u32()?,
+            message: bounded(reader.text()?, sanitize_lines, MAX_MESSAGE),
+        }),
+    })
+}
+
+pub(crate) fn write_probes(bytes: &mut Vec<u8>, probes: &ProbeHealth) {
+    write_health(bytes, probes.ready.as_ref());
+    write_health(bytes, probes.live.as_ref());
+}
+
+pub(crate) fn read_probes(reader: &mut Reader<'_>) -> Option<ProbeHealth> {
+    Some(ProbeHealth {
+        ready: read_health(reader)?,
+        live: read_health(reader)?,
+    })
 }
 
 pub(crate) fn write_memory(bytes: &mut Vec<u8>, memory: OomMemory) {

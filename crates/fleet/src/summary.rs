@@ -86,6 +86,7 @@ impl Tally {
             | ProcessState::Stopped
             | ProcessState::Unknown => true,
             ProcessState::Running
+            | ProcessState::Ready
             | ProcessState::Starting
             | ProcessState::Unhealthy
             | ProcessState::Completed

@@ -9,7 +9,7 @@ use model::change::{
 };
 use model::spec::RawSpec;
 use model::spec::raw::SpecRules;
-use model::status::{Exit, HealthResult, LastExit, OomMemory};
+use model::status::{Exit, HealthResult, LastExit, OomMemory, ProbeResults};
 use model::{
     Flag, FullName, Host, Labels, Namespace, ProcessState, Spec, State, Status, UnixMillis,
 };
@@ -497,7 +497,8 @@ fn another_replica_applies_reported_statuses() {
                 HostId(1),
                 &bytes.statuses,
                 &bytes.conditions,
-                &bytes.memories
+                &bytes.memories,
+                &bytes.probes,
             )
             .changed,
         [],
@@ -508,6 +509,7 @@ fn another_replica_applies_reported_statuses() {
         &bytes.statuses,
         &bytes.conditions,
         &bytes.memories,
+        &bytes.probes,
     );
     assert_eq!((read.changed, read.n_unknown), (vec![ProcessId(0)], 0));
     let row = there.row(ProcessId(0)).unwrap();
@@ -519,7 +521,8 @@ fn another_replica_applies_reported_statuses() {
                 HostId(0),
                 &bytes.statuses,
                 &bytes.conditions,
-                &bytes.memories
+                &bytes.memories,
+                &bytes.probes,
             )
             .changed,
         []
@@ -532,7 +535,8 @@ fn another_replica_applies_reported_statuses() {
                 HostId(0),
                 &bytes.statuses,
                 &bytes.conditions,
-                &bytes.memories
+                &bytes.memories,
+                &bytes.probes,
             )
             .n_unknown,
         1
@@ -560,6 +564,18 @@ fn unhappy() -> Status {
             checked_at: UnixMillis::from_secs(700),
             message: "exited with code 1".into(),
         }),
+        probes: ProbeResults {
+            ready: Some(HealthResult {
+                ok: true,
+                checked_at: UnixMillis::from_secs(701),
+                message: String::new(),
+            }),
+            live: Some(HealthResult {
+                ok: false,
+                checked_at: UnixMillis::from_secs(702),
+                message: "connection refused".into(),
+            }),
+        },
         restart_needed: true,
         ..status()
     }
@@ -571,6 +587,7 @@ fn check_unhappy(row: &Row<'_>) {
     assert_eq!((row.restarts(), row.restart_needed()), (4, true));
     assert_eq!(row.last_exit(), unhappy().last_exit);
     assert_eq!(row.health(), unhappy().health);
+    assert_eq!(row.probes(), unhappy().probes);
 }
 
 fn up() -> Link {
@@ -623,7 +640,8 @@ fn conditions_survive_a_restart_of_the_server_and_reach_other_replicas() {
                 HostId(0),
                 &written.statuses,
                 &written.conditions,
-                &written.memories
+                &written.memories,
+                &written.probes,
             )
             .changed
             .len(),
@@ -636,7 +654,8 @@ fn conditions_survive_a_restart_of_the_server_and_reach_other_replicas() {
                 HostId(0),
                 &written.statuses,
                 &written.conditions,
-                &written.memories
+                &written.memories,
+                &written.probes,
             )
             .changed
             .is_empty()
@@ -651,6 +670,7 @@ fn conditions_survive_a_restart_of_the_server_and_reach_other_replicas() {
         &written.statuses,
         &written.conditions,
         &written.memories,
+        &written.probes,
     );
     let row = there.row(ProcessId(0)).unwrap();
     assert_eq!(row.process_state(), ProcessState::Stopped);
@@ -691,6 +711,36 @@ fn a_shard_without_conditions_is_restored() {
     let row = after.row(ProcessId(0)).unwrap();
     assert_eq!((row.pid(), row.version()), (4437, "1.2.19"));
     assert_eq!(row.process_state(), ProcessState::Running);
+}
+
+#[test]
+fn a_shard_without_probes_is_restored() {
+    let mut before = registered();
+    before.observe(HostId(0), &name(0), unhappy());
+    let mut bytes = before.encode_shard(0);
+    // Format 3: without the results of probes, which come last.
+    let n_probes = 2 * (1 + 4 + 2) + "connection refused".len() + 1;
+    bytes.truncate(bytes.len() - n_probes);
+    bytes[0] = 3;
+    let mut after = registered();
+    after.restore_shard(0, &bytes);
+    let row = after.row(ProcessId(0)).unwrap();
+    assert_eq!(row.last_exit(), unhappy().last_exit);
+    assert!(row.probes().is_empty());
+}
+
+#[test]
+fn a_ready_process_is_running_for_replicas_of_earlier_versions() {
+    let ready = Status {
+        process_state: ProcessState::Ready,
+        ..status()
+    };
+    let mut here = registered();
+    here.observe(HostId(0), &name(0), ready);
+    let mut written = WrittenStatuses::default();
+    here.write_status(ProcessId(0), &mut written);
+    let marks = written.conditions[4];
+    assert_eq!(marks & 0x0F, ProcessState::Running.number());
 }
 
 #[test]

@@ -10,7 +10,6 @@ use crate::held::{ForeignProcess, HeldProcess, HeldReport};
 use crate::host_check::{HostCheck, HostCheckReport};
 use crate::operation::{CommandRun, MAX_OUTPUT, OutcomeSubject, ProcessInspection};
 use crate::spec::raw::{MAX_COMMAND_LEN, MAX_PATH_LEN};
-use crate::status::HealthResult;
 use crate::text::{sanitize_line, sanitize_lines, sanitize_output_end};
 use crate::{Outcome, Status};
 
@@ -37,8 +36,9 @@ impl Status {
     pub fn bound(mut self) -> Self {
         sanitize_line(&mut self.version, MAX_VERSION);
         sanitize_lines(&mut self.message, MAX_MESSAGE);
-        if let Some(HealthResult { message, .. }) = &mut self.health {
-            sanitize_lines(message, MAX_MESSAGE);
+        let probes = [&mut self.probes.ready, &mut self.probes.live];
+        for result in [&mut self.health].into_iter().chain(probes).flatten() {
+            sanitize_lines(&mut result.message, MAX_MESSAGE);
         }
         self
     }

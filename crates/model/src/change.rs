@@ -13,6 +13,7 @@ use crate::job::{JobRow, JobTaskRow};
 use crate::spec::Probe;
 use crate::timeline::TimelineRow;
 use crate::topology::{BkProcessId, TopologyChanges};
+use crate::version::VersionRow;
 use crate::webhook::Webhook;
 use crate::{
     AgentId, Flag, FullName, Host, Labels, Namespace, Op, OpId, Outcome, Spec, TaskId, UnixMillis,
@@ -96,6 +97,8 @@ pub struct Changes {
     pub audit: Vec<Audit>,
     /// Written with the commit; never read back as changes.
     pub timeline: Vec<TimelineRow>,
+    /// The same; the store numbers them.
+    pub versions: Vec<VersionRow>,
 }
 
 impl Changes {

@@ -18,10 +18,14 @@ pub enum EventKind {
     ProcessResourceLimitExceed,
     /// Killed: its group was over a pool limit, and it had the highest score.
     ProcessGroupResourceLimitExceed,
-    /// `health_cmd` failed several times in a row.
+    /// `health_cmd` or the live probe failed several times in a row.
     ProcessUnhealthy,
     /// A file of `configmap` differs from its md5.
     ConfigDrift,
+    /// The ready probe failed several times in a row.
+    ProcessNotReady,
+    /// The ready probe succeeds again.
+    ProcessReady,
 }
 
 variant_names!(EventKind, as_str, {
@@ -33,6 +37,8 @@ variant_names!(EventKind, as_str, {
     ProcessGroupResourceLimitExceed = "process_group_resource_limit_exceed",
     ProcessUnhealthy = "process_unhealthy",
     ConfigDrift = "config_drift",
+    ProcessNotReady = "process_not_ready",
+    ProcessReady = "process_ready",
 });
 
 impl EventKind {
@@ -51,8 +57,10 @@ impl EventKind {
             Self::ProcessGroupResourceLimitExceed => {
                 "the agent killed the process: its group was over a limit of its pool, and the process had the highest score"
             }
-            Self::ProcessUnhealthy => "`health_cmd` failed several times in a row",
+            Self::ProcessUnhealthy => "`health_cmd` or `probes.live` failed several times in a row",
             Self::ConfigDrift => "a file of `configmap` differs from its md5",
+            Self::ProcessNotReady => "`probes.ready` failed several times in a row",
+            Self::ProcessReady => "`probes.ready` succeeds again",
         }
     }
 

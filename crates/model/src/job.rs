@@ -1,8 +1,10 @@
 //! Jobs: one action on many processes, by priority and in batches.
 
 mod options;
+mod update;
 
 pub use options::{AfterRelease, BatchSize, Gate, GateState, Isolation, JobOptions, TaskOrder};
+pub use update::{JobDefinition, JobUpdate, MAX_UPDATE_DEFINITIONS, TaskUpdate};
 
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +31,8 @@ pub enum JobAction {
     Release,
     Diff,
     UpgradeAgent,
+    /// Gives processes another definition, and restarts those that need it.
+    Update,
 }
 
 /// The objects that a job acts on.
@@ -61,6 +65,7 @@ variant_names!(JobAction, as_str, {
     Release = "release",
     Diff = "diff",
     UpgradeAgent = "upgrade_agent",
+    Update = "update",
 });
 
 impl JobAction {
@@ -83,7 +88,8 @@ impl JobAction {
             | Self::Reload
             | Self::ForceStop
             | Self::SetAuto
-            | Self::UnsetAuto => JobObject::Process,
+            | Self::UnsetAuto
+            | Self::Update => JobObject::Process,
             Self::Generate | Self::Release | Self::Diff => JobObject::ConfigFile,
             Self::UpgradeAgent => JobObject::Agent,
         }
@@ -94,7 +100,7 @@ impl JobAction {
         match self {
             Self::Start => Some(Op::Start),
             Self::Stop => Some(Op::Stop),
-            Self::Restart => Some(Op::Restart),
+            Self::Restart | Self::Update => Some(Op::Restart),
             Self::Reload => Some(Op::Reload),
             Self::ForceStop => Some(Op::Kill),
             Self::SetAuto => Some(Op::Manage),
@@ -110,7 +116,7 @@ impl JobAction {
 
     pub fn order(self) -> PriorityOrder {
         match self {
-            Self::Stop | Self::Restart => PriorityOrder::HighFirst,
+            Self::Stop | Self::Restart | Self::Update => PriorityOrder::HighFirst,
             Self::Start | Self::Reload | Self::ForceStop => PriorityOrder::LowFirst,
             Self::SetAuto
             | Self::UnsetAuto
@@ -197,6 +203,9 @@ pub struct JobRow {
     /// When failed tasks were last retried, or `NEVER`. Earlier failures no longer block tasks.
     #[serde(default = "never")]
     pub retried_at: UnixMillis,
+    /// Of a job that updates a process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub update: Option<Box<JobUpdate>>,
 }
 
 fn never() -> UnixMillis {
@@ -266,6 +275,9 @@ pub struct JobTaskRow {
     /// While the operation has succeeded and the gate of the job is not passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<GateProgress>,
+    /// In a job that updates a process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub update: Option<TaskUpdate>,
 }
 
 /// How far the process of a task has come with the gate of its job. Times are the server's.
@@ -393,6 +405,7 @@ mod tests {
             started_at: UnixMillis::NEVER,
             ended_at: UnixMillis::NEVER,
             gate: None,
+            update: None,
         };
         let json = serde_json::to_value(&task).unwrap();
         assert_eq!(

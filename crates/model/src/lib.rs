@@ -36,6 +36,7 @@ pub mod time;
 pub mod timeline;
 pub mod topology;
 pub mod upgrade;
+pub mod version;
 pub mod webhook;
 
 pub use host::{AgentId, Host};

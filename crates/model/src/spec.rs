@@ -7,15 +7,19 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize, Serializer};
 
+pub mod after;
 mod crontab;
 mod extension;
+pub mod probes;
 pub mod raw;
 pub mod restart;
 pub mod runtime;
 pub mod schedule;
 pub mod stop;
 
+pub use after::Dependency;
 pub use extension::{SpecExtension, SpecExtensions};
+pub use probes::{ProbeAction, ProbeKind, Probes};
 pub use raw::RawSpec;
 pub use restart::Restart;
 pub use runtime::Runtime;
@@ -43,6 +47,10 @@ pub struct Spec {
     pub stop: Stop,
     #[serde(default, skip_serializing_if = "ScheduleRules::is_default")]
     pub schedule: ScheduleRules,
+    #[serde(default, skip_serializing_if = "Probes::is_default")]
+    pub probes: Probes,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<Dependency>,
 }
 
 /// Name and paths of the process on its host. Absent optional texts are empty.
@@ -271,7 +279,7 @@ mod tests {
     fn only_changes_that_need_a_restart_change_the_launch_digest() {
         type Change = fn(&mut Spec);
         let digest = spec().launch_digest();
-        let changes: [(&str, bool, Change); 12] = [
+        let changes: [(&str, bool, Change); 13] = [
             ("start_cmd", true, |spec| spec.control.start_cmd.push('x')),
             ("user", true, |spec| spec.identity.user.push('x')),
             ("log_path", true, |spec| spec.identity.log_path.push('x')),
@@ -290,6 +298,10 @@ mod tests {
             }),
             ("policy", false, |spec| {
                 spec.monitor_policy.start_retries = 9;
+            }),
+            ("after", false, |spec| {
+                let after = r#"[{"process":"a/b"}]"#;
+                spec.after = serde_json::from_str(after).unwrap();
             }),
             ("log_keep", false, |spec| spec.runtime.log_keep = Some(3)),
         ];

@@ -94,12 +94,15 @@ pub enum ProcessState {
     Completed = 7,
     /// A periodic program that waits for its next run.
     Scheduled = 8,
+    /// It runs, and its ready probe succeeds. Only processes with such a probe come into it.
+    Ready = 9,
 }
 
 impl ProcessState {
     /// In the order of the documentation.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Running,
+        Self::Ready,
         Self::Starting,
         Self::Unhealthy,
         Self::Backoff,
@@ -121,6 +124,7 @@ impl ProcessState {
             Self::Stopped => "stopped",
             Self::Completed => "completed",
             Self::Scheduled => "scheduled",
+            Self::Ready => "ready",
         }
     }
 
@@ -160,9 +164,10 @@ impl ProcessState {
             Self::Unknown => 3,
             Self::Starting => 4,
             Self::Running => 5,
-            Self::Scheduled => 6,
-            Self::Completed => 7,
-            Self::Stopped => 8,
+            Self::Ready => 6,
+            Self::Scheduled => 7,
+            Self::Completed => 8,
+            Self::Stopped => 9,
         }
     }
 }
@@ -228,6 +233,37 @@ pub struct HealthResult {
     pub message: String,
 }
 
+impl HealthResult {
+    /// The result without its time.
+    pub fn words(&self) -> (bool, &str) {
+        (self.ok, &self.message)
+    }
+}
+
+/// The last result of each probe of `spec.probes`; none without that probe, and before the first of a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ProbeResults {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ready: Option<HealthResult>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub live: Option<HealthResult>,
+}
+
+impl ProbeResults {
+    pub fn is_empty(&self) -> bool {
+        self.ready.is_none() && self.live.is_none()
+    }
+
+    /// Whether more than the times of the results differs.
+    pub fn differs(&self, other: &Self) -> bool {
+        fn words(result: &Option<HealthResult>) -> Option<(bool, &str)> {
+            result.as_ref().map(HealthResult::words)
+        }
+        words(&self.ready) != words(&other.ready) || words(&self.live) != words(&other.live)
+    }
+}
+
 /// The live status of one process. Only its agent writes it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -264,6 +300,8 @@ pub struct Status {
     /// None without a health check, and before the first of a run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub health: Option<HealthResult>,
+    #[serde(skip_serializing_if = "ProbeResults::is_empty")]
+    pub probes: ProbeResults,
     /// Its run began with a spec whose changes since take effect only at the next start.
     pub restart_needed: bool,
 }
@@ -289,6 +327,7 @@ impl Default for Status {
             restarts: 0,
             last_exit: None,
             health: None,
+            probes: ProbeResults::default(),
             restart_needed: false,
         }
     }
@@ -333,7 +372,7 @@ mod tests {
         assert_eq!(ProcessState::from_number(200), ProcessState::Unknown);
         let rule = ProcessState::parse("up").unwrap_err().rule;
         assert!(
-            rule.starts_with("must be one of running, starting, "),
+            rule.starts_with("must be one of running, ready, starting, "),
             "{rule}"
         );
     }

@@ -44,6 +44,21 @@ impl UnixMillis {
             secs % 60
         )
     }
+
+    /// Reads what [`Self::to_rfc3339`] writes.
+    pub fn parse_rfc3339(text: &str) -> Option<Self> {
+        let number = |from: usize, to: usize| text.get(from..to)?.parse::<i64>().ok();
+        let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
+        let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
+        // The inverse of `civil_from_days`: years begin in March.
+        let year = if month <= 2 { year - 1 } else { year };
+        let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+        let year_of_era = year.rem_euclid(400);
+        let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+        let days = year.div_euclid(400) * 146_097 + day_of_era - 719_468;
+        let read = Self::from_secs(days * 86_400 + hour * 3600 + minute * 60 + second);
+        (read.to_rfc3339() == text).then_some(read)
+    }
 }
 
 /// Gregorian date of a day count since 1970-01-01, by counting in 400-year eras that begin in March.
@@ -80,6 +95,8 @@ mod tests {
             (-1, "1969-12-31T23:59:59Z"),
         ] {
             assert_eq!(UnixMillis::from_secs(secs).to_rfc3339(), text);
+            let read = UnixMillis::parse_rfc3339(text);
+            assert_eq!(read, Some(UnixMillis::from_secs(secs)));
         }
     }
 }

@@ -41,6 +41,7 @@ impl World {
             hosts: asked(&targets),
             suppliers: Default::default(),
             mode,
+            restores: None,
         };
         let answers = self
             .ask(&said, async move |control, caller| {
@@ -169,6 +170,10 @@ impl World {
         match asking.await.expect("the server does not panic") {
             Ok(answer) => Reply::Received(answer),
             Err(ControlError::Busy(_) | ControlError::Unavailable(_)) => Reply::Unknown,
+            Err(ControlError::Invalid(invalid)) if invalid.field == "spec.after" => {
+                self.log.note(format!("refused: {invalid}"));
+                Reply::NotSent
+            }
             Err(error) => panic!("{said}: {error}"),
         }
     }
@@ -195,7 +200,7 @@ async fn wait_for_store(clock_hold: &ClockHold, random: &mut Random) {
 /// The reply to a request.
 enum Reply<T> {
     Received(T),
-    /// The request was not sent.
+    /// The request was not sent, or refused: it changes nothing.
     NotSent,
     /// The request was sent, and its result is not known.
     Unknown,

@@ -3,15 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use control::Control;
+use fleet::{Fleet, Row};
 use model::access::Caller;
 use model::change::HostId;
 use model::event::Event;
-use model::{Code, Flag, OpId, State};
+use model::spec::Dependency;
+use model::spec::after::{self, Place};
+use model::{Code, Flag, FullName, OpId, State};
 use store::EventPage;
 
 use crate::agent_side::AgentSide;
 use crate::program;
-use crate::world::{Expected, World};
+use crate::world::{Expected, N_PROCESSES, World};
 
 /// More events than any history has.
 const EVENTS: u32 = 100_000;
@@ -45,6 +48,7 @@ impl World {
     async fn check_at(&mut self, control: &Control) -> Result<(), String> {
         control.replicas().catch_up().await;
         self.registrations_are_as_answered(control)?;
+        no_cycle_is_registered(&control.inspect_fleet())?;
         for at in 0..self.agents.len() {
             let host = control.inspect_fleet().host_id(&self.agents[at].address);
             let host = host.ok_or("the host is not known")?;
@@ -280,12 +284,67 @@ fn observed_matches_host(agent: &AgentSide, control: &Control, host: HostId) -> 
         // A process that was given up needs an operation, even if its spec was fixed.
         let was_given_up = row.message().starts_with("gave up");
         let is_kept = row.managed() && row.flag() == Flag::Running && !was_given_up;
-        if is_kept && program::is_good(&row.definition().spec) && programs.is_empty() {
+        let should_run = is_kept && program::is_good(&row.definition().spec);
+        if should_run && programs.is_empty() && !waits_rightly(&fleet, &row)? {
             return Err(format!(
                 "{name} on {} is managed and does not run: {}",
                 agent.address,
                 row.message()
             ));
+        }
+    }
+    Ok(())
+}
+
+/// Whether it waits for other processes; an error if one of them is there.
+fn waits_rightly(fleet: &Fleet, row: &Row<'_>) -> Result<bool, String> {
+    let message = row.message();
+    let Some(waiting) = after::waiting(&message, &row.definition().spec.after) else {
+        return Ok(false);
+    };
+    let is_met = |dependency: &Dependency| {
+        let rows = fleet.name_id(&dependency.process).into_iter();
+        let rows = rows.flat_map(|name| fleet.processes_named(name));
+        let here = row.host().id;
+        let on_hosts = rows.filter(|other| match dependency.place {
+            Place::SameHost => other.host().id == here,
+            Place::Any | Place::All => true,
+        });
+        let met: Vec<bool> = on_hosts
+            .map(|other| {
+                let (state, last_exit) = (other.process_state(), other.last_exit());
+                (dependency.when).is_met_by(&other.definition().spec, state, last_exit)
+            })
+            .collect();
+        match dependency.place {
+            Place::SameHost | Place::Any => met.contains(&true),
+            Place::All => !met.is_empty() && !met.contains(&false),
+        }
+    };
+    match waiting.dependencies.iter().all(|one| is_met(one)) {
+        true => Err(format!("{}: {message}, which is there", row.name())),
+        false => Ok(true),
+    }
+}
+
+fn dependencies_of<'a>(fleet: &'a Fleet, name: &FullName) -> Vec<&'a Dependency> {
+    let id = fleet.name_id(name).into_iter();
+    let definitions = id.flat_map(|id| fleet.definitions_of(id));
+    definitions
+        .flat_map(|(_, definition)| &definition.spec.after)
+        .collect()
+}
+
+fn no_cycle_is_registered(fleet: &Fleet) -> Result<(), String> {
+    for number in 0..N_PROCESSES {
+        let name = program::name(number);
+        let after: Vec<Dependency> = dependencies_of(fleet, &name).into_iter().cloned().collect();
+        let further = |name: &FullName| {
+            let names = dependencies_of(fleet, name).into_iter();
+            names.map(|dependency| &dependency.process).collect()
+        };
+        if let Some(cycle) = after::cycle_through(&name, &after, further) {
+            return Err(format!("a cycle is registered: {cycle:?}"));
         }
     }
     Ok(())

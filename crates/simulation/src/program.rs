@@ -1,8 +1,11 @@
 //! Random specs: well-behaved, short-lived, stubborn, and failing programs.
 
-use model::spec::{AutoType, Commands, Identity, Policy, Restart, Stop};
+use model::spec::after::{Place, When};
+use model::spec::{AutoType, Commands, Dependency, Identity, Policy, Restart, Stop};
 use model::{FullName, Spec};
 use testing::Random;
+
+use crate::world::N_PROCESSES;
 
 /// Retries of a program that can run: the agent never gives up.
 const MANY: u32 = 100_000;
@@ -16,14 +19,61 @@ pub(crate) fn name(number: usize) -> FullName {
 /// The spec of a program that runs until it is stopped.
 pub(crate) fn lasting_spec(random: &mut Random, name: &FullName) -> Spec {
     loop {
-        let spec = spec(random, name);
+        let spec = plain_spec(random, name);
         if is_good_command(&spec.control.start_cmd) {
             return spec;
         }
     }
 }
 
+/// A spec that may depend on another process.
 pub(crate) fn spec(random: &mut Random, name: &FullName) -> Spec {
+    let mut spec = plain_spec(random, name);
+    spec.after = after(random, name);
+    // The fake host checks that a start with these words is executed only after what it needs.
+    let needs = |dependency: &&Dependency| {
+        dependency.place == Place::SameHost
+            && dependency.patience.is_none()
+            && dependency.when != When::ExitedOk
+    };
+    if let Some(dependency) = spec.after.iter().find(needs) {
+        let start = &spec.control.start_cmd;
+        let (start, stubborn) = match start.strip_suffix(" stubborn") {
+            Some(start) => (start, " stubborn"),
+            None => (start.as_str(), ""),
+        };
+        let start = format!("{start} after {}{stubborn}", dependency.process.name);
+        if !spec.control.restart_cmd.is_empty() {
+            spec.control.restart_cmd = format!("restart {start}");
+        }
+        spec.control.start_cmd = start;
+    }
+    spec
+}
+
+/// Sometimes another process, which may not be registered, may never run, and may depend on this one.
+fn after(random: &mut Random, name: &FullName) -> Vec<Dependency> {
+    let number = random.below(N_PROCESSES);
+    let process = self::name(number);
+    if !random.one_in(3) || process == *name {
+        return Vec::new();
+    }
+    let when = match number == ONE_SHOT {
+        true => random.pick(&[When::ExitedOk, When::Up]),
+        false => random.pick(&[When::Ready, When::Up]),
+    };
+    let place = random.weighted(&[(6, Place::SameHost), (1, Place::Any), (1, Place::All)]);
+    let may_restart = place == Place::SameHost && when != When::ExitedOk;
+    vec![Dependency {
+        process,
+        when,
+        place,
+        patience: random.one_in(3).then(|| random.below(10) as u32),
+        restart: may_restart && random.one_in(2),
+    }]
+}
+
+fn plain_spec(random: &mut Random, name: &FullName) -> Spec {
     // The own user exists on this host.
     let user = rustix::process::geteuid().as_raw().to_string();
     let pid_path = format!("/run/{}.pid", name.name);
@@ -88,6 +138,8 @@ pub(crate) fn spec(random: &mut Random, name: &FullName) -> Spec {
             ..Stop::default()
         },
         schedule: Default::default(),
+        probes: Default::default(),
+        after: Default::default(),
     }
 }
 

@@ -27,7 +27,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use model::change::{Changes, HostId, Revision};
+use model::change::{Changes, HostId, NameId, Revision};
 use model::config_template::ContentId;
 use model::job::JobId;
 use model::timeline::TimelineRow;
@@ -38,8 +38,8 @@ use database::Database;
 pub use error::{Cause, StoreError};
 pub use query::{
     AuditPage, AuditRow, CountEventsBy, EventCount, EventPage, JobCounts, JobPage, JobSummary,
-    Loaded, MailMessage, StoredEvent, StoredJob, StoredTask, StoredTimelineRow, TaskPage,
-    TaskReader, TaskSummary, TimelinePage,
+    Loaded, MailMessage, StoredEvent, StoredJob, StoredTask, StoredTimelineRow, StoredVersion,
+    TaskPage, TaskReader, TaskSummary, TimelinePage,
 };
 pub use restored::Restored;
 pub use snapshot::{SnapshotInfo, check_snapshot, newest_schema, size_of, snapshot};
@@ -131,7 +131,8 @@ impl Store {
     ///
     /// Within one commit `*_gone` comes before rows, and of two rows with one key the later counts. An event or a content
     /// that already exists stays as it is. An outcome without its target is dropped, and so is a job's task without its
-    /// job. A config file with neither a generated nor a released state is gone.
+    /// job. A config file with neither a generated nor a released state is gone. A version whose definition is that of the
+    /// newest one of its process is dropped; others get the next number.
     pub fn commit<'a>(&'a self, planned_at: Revision, changes: &'a Changes) -> Call<'a, Revision> {
         self.call(async move {
             let mut tx = self.database.begin_write().await?;
@@ -239,6 +240,16 @@ impl Store {
     pub fn add_timeline<'a>(&'a self, rows: &'a [TimelineRow]) -> Call<'a, ()> {
         transaction!(self, begin_write, |tx| sql::timeline::write(tx, rows)
             .await?)
+    }
+
+    /// The versions of a process that are kept, newest first.
+    pub fn versions(&self, name: NameId) -> Call<'_, Vec<StoredVersion>> {
+        statement!(self, |conn| sql::version::read(conn, name).await)
+    }
+
+    /// Their numbers alone, newest first, each with the hash of its definition.
+    pub fn version_hashes(&self, name: NameId) -> Call<'_, Vec<(u32, u64)>> {
+        statement!(self, |conn| sql::version::hashes(conn, name).await)
     }
 
     /// Deletes the rows of the timeline that are older than a moment.

@@ -19,7 +19,7 @@ use crate::transaction::Transaction;
 use crate::{Cause, StoreError};
 pub(crate) use watchdog::{Watchdog, in_time};
 
-const MIGRATIONS: [&str; 8] = [
+const MIGRATIONS: [&str; 9] = [
     include_str!("../migrations/postgres/0001_first.sql"),
     include_str!("../migrations/postgres/0002_supplier.sql"),
     include_str!("../migrations/postgres/0003_commit_log.sql"),
@@ -28,6 +28,7 @@ const MIGRATIONS: [&str; 8] = [
     include_str!("../migrations/postgres/0006_logins.sql"),
     include_str!("../migrations/postgres/0007_removed_hosts.sql"),
     include_str!("../migrations/postgres/0008_host_labels.sql"),
+    include_str!("../migrations/postgres/0009_versions.sql"),
 ];
 /// An arbitrary number that no other program uses.
 const MIGRATION_LOCK: i64 = 0x006d_7573_7465_7200;

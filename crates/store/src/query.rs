@@ -6,6 +6,7 @@ use model::event::{Event, EventKind};
 use model::job::{JobAction, JobId, JobRow, JobStatus, JobTaskRow};
 use model::timeline::{TimelineKind, TimelineRow};
 use model::topology::BusinessId;
+use model::version::VersionRow;
 use model::{FullName, Namespace, Op, Outcome, ProcessName, TaskId, UnixMillis};
 
 /// Everything that a starting server needs in memory.
@@ -166,6 +167,16 @@ pub struct TimelinePage {
 pub struct StoredTimelineRow {
     pub id: u64,
     pub row: TimelineRow,
+}
+
+/// A version of a process, with its number.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredVersion {
+    /// From 1, rising, never used again.
+    pub number: u32,
+    /// As [`model::digest::definition_hash`] has it.
+    pub hash: u64,
+    pub row: VersionRow,
 }
 
 /// By what events are counted.

@@ -28,6 +28,7 @@ pub(crate) mod status;
 pub(crate) mod task;
 pub(crate) mod timeline;
 pub(crate) mod topology;
+pub(crate) mod version;
 pub(crate) mod webhook;
 
 use model::change::{Changes, Revision};
@@ -65,6 +66,7 @@ pub(crate) async fn write(
     config_template::write(conn, log, &changes.templates).await?;
     audit::write(conn, &changes.audit).await?;
     timeline::write(conn, &changes.timeline).await?;
+    version::write(conn, &changes.versions, &changes.names).await?;
     entry.write(conn, revision, mark).await
 }
 

@@ -19,7 +19,7 @@ use crate::migrate::migrate;
 use crate::sql::Connection;
 use crate::transaction::Transaction;
 
-pub(crate) const MIGRATIONS: [&str; 8] = [
+pub(crate) const MIGRATIONS: [&str; 9] = [
     include_str!("../migrations/sqlite/0001_first.sql"),
     include_str!("../migrations/sqlite/0002_supplier.sql"),
     include_str!("../migrations/sqlite/0003_commit_log.sql"),
@@ -28,6 +28,7 @@ pub(crate) const MIGRATIONS: [&str; 8] = [
     include_str!("../migrations/sqlite/0006_logins.sql"),
     include_str!("../migrations/sqlite/0007_removed_hosts.sql"),
     include_str!("../migrations/sqlite/0008_host_labels.sql"),
+    include_str!("../migrations/sqlite/0009_versions.sql"),
 ];
 /// Connections that only read.
 const READERS: u32 = 4;

@@ -42,6 +42,7 @@ use model::group::ProcessGroup;
 use model::held::HeldReport;
 use model::run_history::RunRecord;
 use model::spec::Probe;
+use model::spec::after::{Place, When};
 use model::{
     Flag, FullName, Labels, LinePattern, Namespace, Op, OpId, Outcome, Spec, Status, UnixMillis,
 };
@@ -57,6 +58,8 @@ pub enum Request {
     Forget(FullName),
     /// Replaces the process groups of a namespace.
     Groups(Namespace, Vec<ProcessGroup>),
+    /// What dependencies on other hosts have come to; replaces what was said before.
+    Dependencies(Vec<DependencyAnswer>),
     /// Run an operation. Idempotent by id.
     Operate(Operation),
     /// The server has these results: the journal may drop them.
@@ -71,6 +74,16 @@ pub enum Request {
     Runs(FullName, oneshot::Sender<Option<Vec<RunRecord>>>),
     /// Open the output of a process.
     Logs(LogRequest, oneshot::Sender<Result<Log, LogError>>),
+}
+
+/// What a dependency on other hosts has come to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DependencyAnswer {
+    pub process: FullName,
+    pub when: When,
+    pub place: Place,
+    /// Why it is not met, in a few words; none if it is.
+    pub unmet: Option<String>,
 }
 
 /// Which output to open.

@@ -19,17 +19,21 @@
 //!                      └─────────────────────────────────────────────── Working ────────┘
 //!                                 from any phase: an operation begins  (operation)
 //!
-//!   Working:  Begin ─► Check ─► Launch ─► Command ─► AwaitUp ─► Up           start, restart, attempt
+//!   Working:  Begin ─► Check ─► Launch ─► Command ─► AwaitUp ─► Up           start, restart, attempt; with a ready
+//!                                                    └─► AwaitReady ─► Up    probe, of operations only
 //!             Begin ──────────► Launch ─► Command ─► AwaitDown ─► Down       stop, kill; by signal: Begin ─► AwaitDown
 //!             Begin ──────────► Launch ─► Command ─► Settle ─► Up            reload;     by signal: Begin ─► Settle
 //!             any ─► Close ─► Up | Down | Backoff                            a failure, after one more observation
 //! ```
 //!
+//! A start waits before `Launch` until what it needs is there (`AwaitNeeds`), and a stop before its signal until its
+//! dependents are down (`AwaitDependents`): see `order`.
+//!
 //! Operations wait in `queue` and run one after the other. Restart attempts, scheduled runs and the stop of an unhealthy
 //! process are the agent's own work: an operation that arrives takes over what they have come to. A query changes
 //! nothing, so it is no phase.
 //!
-//! `backoff` decides the waits between attempts, `stopping` which signals stop a process. Counters over time have a file each: `health`, `limits`, `pool`, `schedule`, `drift`.
+//! `backoff` decides the waits between attempts, `stopping` which signals stop a process. Counters over time have a file each: `health`, `readiness`, `limits`, `pool`, `schedule`, `drift`.
 //!
 //! The journal keeps the whole [`Process`] (`record`), so the agent may restart in every phase; `recover` decides how each
 //! phase goes on.
@@ -44,7 +48,9 @@ mod limits;
 mod messages;
 mod observed;
 mod operate;
+mod order;
 mod pool;
+mod readiness;
 pub(crate) mod record;
 mod recover;
 mod restart;
@@ -70,7 +76,9 @@ use drift::{Drift, WatchedFiles};
 use due::{foreground_at, up_at};
 use health::Health;
 pub(crate) use limits::{LimitCounters, Usage};
+pub(crate) use order::{DependencyRun, Dependents, NO_ORDER, Order, Unmet};
 pub(crate) use pool::{Member, Pools, Share, belongs};
+use readiness::Readiness;
 pub(crate) use schedule::{Schedule, wall_time};
 pub(crate) use stopping::Stopping;
 pub(crate) use types::{
@@ -186,12 +194,27 @@ pub(crate) struct RunFacts {
     pub(crate) faults: RunFaults,
     #[serde(default, skip_serializing_if = "Health::is_fresh")]
     pub(crate) health: Health,
+    #[serde(default, skip_serializing_if = "Health::is_fresh")]
+    pub(crate) live: Health,
+    #[serde(default, skip_serializing_if = "Readiness::is_fresh")]
+    pub(crate) ready: Readiness,
     /// Why the agent kills it; empty as long as it does not.
     #[serde(default, rename = "sentence", skip_serializing_if = "String::is_empty")]
     pub(crate) kill_reason: String,
     /// [`Spec::launch_digest`] of the spec that it was started with; 0 if not known.
     #[serde(default, skip_serializing_if = "types::is_zero")]
     pub(crate) launch_digest: u64,
+    /// The runs of its dependencies with which it was started.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) dependencies: Vec<DependencyRun>,
+}
+
+impl RunFacts {
+    fn note_dependency(&mut self, found: DependencyRun) {
+        self.dependencies
+            .retain(|known| known.process != found.process);
+        self.dependencies.push(found);
+    }
 }
 
 impl CurrentRun {
@@ -306,6 +329,15 @@ pub(crate) struct Work {
     /// The last line of the command's output, if it failed.
     #[serde(default)]
     pub(crate) last_line: String,
+    /// Since when it waits for its dependencies; none before the first look and after the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) waits_since: Option<order::WaitsSince>,
+    /// The runs of its dependencies when it was launched.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) dependencies: Vec<DependencyRun>,
+    /// Which dependencies it was started without; empty for none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) without: String,
     pub(crate) step: Step,
 }
 
@@ -320,6 +352,8 @@ pub(crate) enum Cause {
     Unhealthy {
         since_boot_ms: u64,
     },
+    /// A dependency was started anew: the agent stops it and starts it again.
+    Renewal,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -329,6 +363,10 @@ pub(crate) enum Step {
     Begin,
     /// Waits for the check whether the spec can be run.
     Check,
+    /// Waits until its dependencies are met.
+    AwaitNeeds,
+    /// Waits until the dependents that are being stopped are down.
+    AwaitDependents,
     /// About to execute this command; it is not executed yet.
     Launch(Role),
     /// The command was executed and has not ended.
@@ -342,6 +380,8 @@ pub(crate) enum Step {
         #[serde(rename = "seen")]
         candidate: Option<Candidate>,
     },
+    /// It is up, and its ready probe should succeed.
+    AwaitReady { until_boot_ms: u64 },
     /// The process should go down.
     AwaitDown {
         /// Observations count from here.
@@ -363,7 +403,10 @@ impl Step {
             Self::AwaitUp { candidate } => (None, *candidate),
             Self::Begin
             | Self::Check
+            | Self::AwaitNeeds
+            | Self::AwaitDependents
             | Self::Launch(_)
+            | Self::AwaitReady { .. }
             | Self::AwaitDown { .. }
             | Self::Settle { .. }
             | Self::Close(_) => (None, None),
@@ -408,6 +451,8 @@ pub(crate) struct Context<'a> {
     /// The name within its namespace, for messages.
     pub(crate) name: &'a str,
     pub(crate) spec: &'a Spec,
+    /// What the other processes mean for this one.
+    pub(crate) order: &'a Order,
 }
 
 impl Context<'_> {
@@ -510,11 +555,14 @@ impl Process {
             Event::Inspected(instance) => self.inspected(instance, &mut out),
             Event::Scheduled(shown) => self.scheduled(&shown, cx, &mut out),
             Event::HealthChecked(result) => self.health_checked(result, cx, &mut out),
+            Event::Probed(kind, result) => self.probed(kind, result, cx, &mut out),
             Event::ConfigRead(found) => self.config_read(&found, cx, &mut out),
             Event::OverLimit(kind, sentence) => self.over_limit(kind, sentence, &mut out),
+            Event::DependencyRestarted(renewed) => self.dependency_restarted(renewed, cx, &mut out),
             Event::Tick => self.tick(cx, &mut out),
         }
         self.follow_schedule(cx, &mut out);
+        self.make_way(cx, &mut out);
         self.next(cx, &mut out);
         if let Some(alive) = self.alive() {
             self.last_started_at = alive.started_at;
@@ -526,6 +574,7 @@ impl Process {
         self.forgetting = false;
         self.drift.keep_only(&cx.spec.configmap);
         self.watched_files.keep_only(&cx.spec.configmap);
+        self.keep_probes(cx, out);
         match self.phase {
             Phase::Unobserved => out.push(Action::Observe(Depth::Shallow)),
             Phase::Down
@@ -555,6 +604,7 @@ impl Process {
 
     /// Begins waiting operations; when none is left, ends a process that is to be forgotten.
     fn next(&mut self, cx: &Context<'_>, out: &mut Vec<Action>) {
+        self.yield_to_later(out);
         while self.query.is_none() && self.operation().is_none() {
             let Some(ticket) = self.queue.pop_front() else {
                 if self.forgetting && !self.is_coming_up() {
@@ -613,6 +663,7 @@ impl Process {
                 match &work.step {
                     Step::Begin | Step::Close(_) => out.push(Action::Observe(Depth::Shallow)),
                     Step::Check | Step::Launch(_) => {}
+                    Step::AwaitNeeds | Step::AwaitDependents => self.look_again(cx, out),
                     Step::Command { .. } if late => self.command_timed_out(cx, out),
                     Step::Command { cmd, .. } => match cmd.role {
                         Role::Start | Role::Restart => out.push(Action::Observe(
@@ -624,6 +675,10 @@ impl Process {
                         Role::Stop | Role::Reload | Role::Kill => {}
                     },
                     Step::AwaitUp { .. } => out.push(Action::Observe(Depth::Deep)),
+                    Step::AwaitReady { until_boot_ms } if cx.now.boot_ms >= *until_boot_ms => {
+                        self.start_is_not_ready(" (op_timeout)", cx, out);
+                    }
+                    Step::AwaitReady { .. } => {}
                     Step::AwaitDown { .. } => out.push(Action::Observe(Depth::Shallow)),
                     Step::Settle { until_boot_ms } if cx.now.boot_ms >= *until_boot_ms => {
                         self.settled(cx, out);
@@ -661,6 +716,9 @@ impl Work {
             unsent_signal: None,
             stopping: None,
             last_line: String::new(),
+            waits_since: None,
+            dependencies: Vec::new(),
+            without: String::new(),
             step: Step::Begin,
         }
     }
@@ -674,7 +732,7 @@ impl Work {
     fn ticket(&self) -> Option<Ticket> {
         match self.cause {
             Cause::Operation(ticket) => Some(ticket),
-            Cause::Attempt(_) | Cause::Schedule | Cause::Unhealthy { .. } => None,
+            Cause::Attempt(_) | Cause::Schedule | Cause::Unhealthy { .. } | Cause::Renewal => None,
         }
     }
 }

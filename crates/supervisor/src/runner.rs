@@ -14,10 +14,13 @@ mod health;
 mod inspect;
 mod limits;
 mod logs;
+mod net_probe;
 mod oom;
+mod order;
 mod outbox;
 mod output;
 mod pace;
+mod probe;
 mod request;
 mod run_history;
 mod sample;
@@ -35,6 +38,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use model::group::ProcessGroup;
+use model::spec::ProbeKind;
 use model::{FullName, Namespace};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
@@ -56,9 +60,11 @@ use crate::supervisor::Supervisor;
 use crate::{Notice, Options, Request, SupervisorError};
 use drift::ConfigRead;
 use family_kill::SideKill;
+use order::OrderIndex;
 use outbox::Outbox;
 use output::Rotating;
 use pace::Pace;
+use probe::NetProbes;
 use sample::DiskCount;
 use side_command::SideCommand;
 use supervised_process::SupervisedProcess;
@@ -95,6 +101,7 @@ enum Timer {
     Query(Key),
     Schedule(Key),
     Health(Key),
+    Probe(Key, ProbeKind),
 }
 
 #[derive(Debug)]
@@ -108,6 +115,7 @@ pub(crate) struct Runner {
     /// Boxed: a hash table allocates room for more entries than it has.
     held: HashMap<Key, Box<SupervisedProcess>>,
     names: HashMap<FullName, Key>,
+    order: OrderIndex,
     next_key: u32,
     spools: Spools,
     runs: KeptRuns,
@@ -117,6 +125,7 @@ pub(crate) struct Runner {
     watchers: HashMap<Run, Vec<Key>>,
     sides: HashMap<i32, SideCommand>,
     side_kills: HashMap<i32, SideKill>,
+    net_probes: NetProbes,
     timers: BinaryHeap<Reverse<(u64, Timer)>>,
     outbox: Outbox,
     sampler: Sampler,
@@ -182,6 +191,7 @@ impl Runner {
             ledger: supervisor.state.ledger,
             held: HashMap::new(),
             names: HashMap::new(),
+            order: OrderIndex::new(),
             next_key: 0,
             spools: Spools::in_dir(output),
             runs,
@@ -190,6 +200,7 @@ impl Runner {
             watchers: HashMap::new(),
             sides: HashMap::new(),
             side_kills: HashMap::new(),
+            net_probes: NetProbes::default(),
             timers: BinaryHeap::new(),
             outbox: Outbox::new(notices),
             sampler: Sampler::new(),
@@ -232,6 +243,7 @@ impl Runner {
         let mut rotating: Option<Rotating> = None;
         let mut syncing: Option<Syncing> = None;
         loop {
+            self.look_again();
             self.settle();
             if syncing.is_none() && self.wants_sync() {
                 self.outbox.sync_begins();
@@ -241,6 +253,7 @@ impl Runner {
             self.spools.tidy();
             let wake = self.next_wake();
             let idle_outbox = self.outbox.is_empty();
+            let no_net_probes = self.net_probes.is_idle();
             tokio::select! {
                 stopped = stop.wait_for(|stop| *stop) => {
                     drop(stopped);
@@ -260,6 +273,7 @@ impl Runner {
                     self.synced(synced);
                 }
                 () = sleep_until(wake), if wake.is_some() => self.fire_timers(),
+                end = self.net_probes.ended(), if !no_net_probes => self.net_probe_ended(end),
                 has_room = self.outbox.has_room(), if !idle_outbox => if !has_room {
                     break;
                 },
@@ -339,6 +353,7 @@ impl Runner {
         for key in keys {
             self.refresh(key);
         }
+        self.order_is_known();
         let held = &self.held;
         let sinks = || held.values().flat_map(|held| held.process.sinks());
         self.spools
@@ -410,6 +425,9 @@ impl Runner {
             Timer::Query(key) => held(key).and_then(|held| held.query_until_boot_ms),
             Timer::Schedule(key) => held(key).and_then(|held| held.schedule_due_boot_ms),
             Timer::Health(key) => held(key).and_then(|held| held.health_due_boot_ms),
+            Timer::Probe(key, kind) => held(key)
+                .and_then(|held| held.probes.as_ref())
+                .and_then(|probes| probes.due(kind)),
         };
         armed_at == Some(at)
     }
@@ -442,6 +460,7 @@ impl Runner {
                 Timer::Query(key) => self.answer_query(key),
                 Timer::Schedule(key) => self.schedule_timer_fired(key),
                 Timer::Health(key) => self.health_timer_fired(key),
+                Timer::Probe(key, kind) => self.probe_timer_fired(key, kind),
             }
         }
     }

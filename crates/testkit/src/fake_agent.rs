@@ -85,7 +85,7 @@ impl FakeAgent {
     }
 
     /// Waits for `n` frames of a kind, which may come together.
-    async fn receive<T>(&self, n: usize, pick: impl Fn(DownKind) -> Option<T>) -> Vec<T> {
+    pub async fn receive<T>(&self, n: usize, pick: impl Fn(DownKind) -> Option<T>) -> Vec<T> {
         let mut received = Vec::new();
         while received.len() < n {
             let frames = tokio::time::timeout(PATIENCE, self.session.next()).await;

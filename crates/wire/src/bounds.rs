@@ -8,9 +8,9 @@ use model::text::{sanitize_line, sanitize_lines};
 
 use crate::WireError;
 use crate::ask::Output;
-use crate::down::{Bye, Down, DownKind, GroupSet, Move, NameRef, Welcome};
+use crate::down::{Bye, Dependencies, Down, DownKind, GroupSet, Move, NameRef, Welcome};
 use crate::enrol::{Enrol, Enrolled};
-use crate::up::{EventFrame, HealthFrame, Hello, ProcessStatus, Up, UpKind};
+use crate::up::{EventFrame, Hello, ProcessStatus, Up, UpKind};
 
 /// The longest identifier (namespace, name, address, agent id, kind, token), in bytes. Each has a tighter rule of its own
 /// where it is parsed.
@@ -51,8 +51,10 @@ impl Bounded for ProcessStatus {
     fn bound(&mut self) -> Result<(), WireError> {
         sanitize_line(&mut self.version, MAX_VERSION);
         sanitize_lines(&mut self.message, MAX_MESSAGE);
-        if let Some(HealthFrame { message, .. }) = &mut self.health {
-            sanitize_lines(message, MAX_MESSAGE);
+        let probes = self.probes.iter_mut();
+        let probes = probes.flat_map(|probes| [&mut probes.ready, &mut probes.live]);
+        for result in probes.chain([&mut self.health]).flatten() {
+            sanitize_lines(&mut result.message, MAX_MESSAGE);
         }
         identifiers([("namespace", &self.namespace), ("name", &self.name)])
     }
@@ -87,6 +89,14 @@ impl Bounded for Down {
                 groups.try_for_each(|GroupSet { namespace, .. }| {
                     identifiers([("namespace", namespace)])
                 })
+            }
+            Some(DownKind::Dependencies(Dependencies { states })) => {
+                for state in states {
+                    sanitize_line(&mut state.unmet, MAX_MESSAGE);
+                    identifiers([("when", &state.when), ("place", &state.place)])?;
+                    state.name.iter().try_for_each(name)?;
+                }
+                Ok(())
             }
             Some(DownKind::Command(command)) => command.name.iter().try_for_each(name),
             // An ask is JSON; an acknowledgement has no text.

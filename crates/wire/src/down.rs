@@ -1,6 +1,7 @@
 //! Frames from a server to an agent: the desired state.
 
 use model::group::ProcessGroup;
+use model::spec::after::{Place, When};
 use model::{FullName, Invalid, Labels, Namespace, Spec};
 
 use crate::ask::Ask;
@@ -12,7 +13,7 @@ pub use model::digest::{definition_hash, held_digest, held_hash};
 /// Any frame that a server sends.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Down {
-    #[prost(oneof = "DownKind", tags = "1, 2, 3, 4, 5, 6, 7")]
+    #[prost(oneof = "DownKind", tags = "1, 2, 3, 4, 5, 6, 7, 8")]
     pub kind: Option<DownKind>,
 }
 
@@ -32,9 +33,11 @@ pub enum DownKind {
     Ask(Ask),
     #[prost(message, tag = "7")]
     Move(Move),
+    #[prost(message, tag = "8")]
+    Dependencies(Dependencies),
 }
 
-from_frames!(Down, DownKind: Welcome(Welcome), Desired(Desired), Command(Command), Ack(Ack), Bye(Bye), Ask(Ask), Move(Move));
+from_frames!(Down, DownKind: Welcome(Welcome), Desired(Desired), Command(Command), Ack(Ack), Bye(Bye), Ask(Ask), Move(Move), Dependencies(Dependencies));
 
 /// Response to a hello.
 #[derive(Clone, PartialEq, prost::Message)]
@@ -206,4 +209,47 @@ pub struct Bye {
 pub struct Move {
     #[prost(string, tag = "1")]
     pub reason: String,
+}
+
+/// What dependencies of this host's processes have come to on other hosts. Replaces what was said before; an agent that was
+/// told nothing waits.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct Dependencies {
+    #[prost(message, repeated, tag = "1")]
+    pub states: Vec<DependencyState>,
+}
+
+#[derive(Clone, PartialEq, Eq, prost::Message)]
+pub struct DependencyState {
+    #[prost(message, optional, tag = "1")]
+    pub name: Option<NameRef>,
+    /// [`model::spec::after::When::as_str`].
+    #[prost(string, tag = "2")]
+    pub when: String,
+    /// [`model::spec::after::Place::as_str`].
+    #[prost(string, tag = "3")]
+    pub place: String,
+    #[prost(bool, tag = "4")]
+    pub is_met: bool,
+    /// What is so instead, in a few words.
+    #[prost(string, tag = "5")]
+    pub unmet: String,
+}
+
+impl DependencyState {
+    pub fn new(process: &FullName, when: When, place: Place, unmet: Option<&str>) -> Self {
+        Self {
+            name: Some(NameRef::new(process)),
+            when: when.as_str().to_owned(),
+            place: place.as_str().to_owned(),
+            is_met: unmet.is_none(),
+            unmet: unmet.unwrap_or_default().to_owned(),
+        }
+    }
+
+    /// None for a dependency of a kind that this build does not know.
+    pub fn dependency(&self) -> Option<(FullName, When, Place)> {
+        let name = self.name.as_ref()?.full_name().ok()?;
+        Some((name, When::parse(&self.when)?, Place::parse(&self.place)?))
+    }
 }

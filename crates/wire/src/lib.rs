@@ -17,7 +17,10 @@ pub mod version;
 pub use ask::{Ask, Output, Question};
 pub use bounds::{Bounded, MAX_IDENTIFIER};
 pub use codec::{Codec, WireError};
-pub use down::{Ack, Bye, Command, Desired, DesiredProcess, Down, DownKind, Move, Welcome};
+pub use down::{
+    Ack, Bye, Command, Dependencies, DependencyState, Desired, DesiredProcess, Down, DownKind,
+    Move, Welcome,
+};
 pub use items::MAX_ITEMS;
 pub use up::{EventFrame, Hello, ProcessStatus, Report, ResultFrame, Up, UpKind};
 

@@ -1,6 +1,6 @@
 //! Frames from an agent to its server: the observed state.
 
-use model::status::{Exit, HealthResult, LastExit, OomMemory, ProcessState};
+use model::status::{Exit, HealthResult, LastExit, OomMemory, ProbeResults, ProcessState};
 use model::{Flag, FullName, Invalid, Outcome, State, Status, UnixMillis};
 
 use crate::ask::Output;
@@ -159,6 +159,9 @@ pub struct ProcessStatus {
     pub health: Option<HealthFrame>,
     #[prost(bool, tag = "21")]
     pub restart_needed: bool,
+    /// None without a result of a probe.
+    #[prost(message, optional, tag = "22")]
+    pub probes: Option<ProbesFrame>,
 }
 
 /// How the last run ended. Neither code nor signal: that is not known.
@@ -232,6 +235,51 @@ pub struct HealthFrame {
     pub message: String,
 }
 
+impl From<&HealthResult> for HealthFrame {
+    fn from(result: &HealthResult) -> Self {
+        Self {
+            ok: result.ok,
+            checked_at_ms: result.checked_at.0,
+            message: result.message.clone(),
+        }
+    }
+}
+
+impl From<HealthFrame> for HealthResult {
+    fn from(frame: HealthFrame) -> Self {
+        Self {
+            ok: frame.ok,
+            checked_at: UnixMillis(frame.checked_at_ms),
+            message: frame.message,
+        }
+    }
+}
+
+/// The last result of each probe of `spec.probes`.
+#[derive(Clone, PartialEq, Eq, prost::Message)]
+pub struct ProbesFrame {
+    #[prost(message, optional, tag = "1")]
+    pub ready: Option<HealthFrame>,
+    #[prost(message, optional, tag = "2")]
+    pub live: Option<HealthFrame>,
+}
+
+impl ProbesFrame {
+    fn of(results: &ProbeResults) -> Option<Self> {
+        (!results.is_empty()).then(|| Self {
+            ready: results.ready.as_ref().map(Into::into),
+            live: results.live.as_ref().map(Into::into),
+        })
+    }
+
+    fn into_results(self) -> ProbeResults {
+        ProbeResults {
+            ready: self.ready.map(Into::into),
+            live: self.live.map(Into::into),
+        }
+    }
+}
+
 impl ProcessStatus {
     pub fn new(name: &FullName, status: &Status) -> Self {
         Self {
@@ -258,12 +306,9 @@ impl ProcessStatus {
             next_at_ms: status.next_at.0,
             restarts: status.restarts,
             last_exit: status.last_exit.map(Into::into),
-            health: status.health.as_ref().map(|health| HealthFrame {
-                ok: health.ok,
-                checked_at_ms: health.checked_at.0,
-                message: health.message.clone(),
-            }),
+            health: status.health.as_ref().map(Into::into),
             restart_needed: status.restart_needed,
+            probes: ProbesFrame::of(&status.probes),
         }
     }
 
@@ -298,11 +343,11 @@ impl ProcessStatus {
             next_at: UnixMillis(self.next_at_ms),
             restarts: self.restarts,
             last_exit: self.last_exit.map(Into::into),
-            health: self.health.map(|health| HealthResult {
-                ok: health.ok,
-                checked_at: UnixMillis(health.checked_at_ms),
-                message: health.message,
-            }),
+            health: self.health.map(Into::into),
+            probes: self
+                .probes
+                .map(ProbesFrame::into_results)
+                .unwrap_or_default(),
             restart_needed: self.restart_needed,
         }
         .bound()

@@ -6,7 +6,7 @@ import type { StatusChange } from '../../live/changes';
 import { useLive } from '../../live/live';
 import { useRows } from '../../table/use-rows';
 
-const UP = ['running', 'unhealthy', 'starting'];
+const UP = ['running', 'ready', 'unhealthy', 'starting'];
 
 export function applyToInstance(instance: Instance, change: StatusChange): Instance {
   return {

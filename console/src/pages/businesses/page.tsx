@@ -13,33 +13,23 @@ import { Ago } from '../../components/time';
 import { stateWord } from '../../i18n/common';
 import { count } from '../../i18n/format';
 import { useThrottled } from '../../live/throttled';
+import { PROCESS_STATES } from '../../process/states';
 import { useTitle } from '../../shell/title';
 import { paths } from '../../url/paths';
 import './businesses.css';
 import { t } from './strings';
 
-const STATES = [
-  'running',
-  'starting',
-  'unhealthy',
-  'backoff',
-  'failed',
-  'stopped',
-  'completed',
-  'scheduled',
-  'unknown',
-];
 const BAD = ['failed', 'backoff', 'unhealthy'];
 
 /** One request for each state, however many businesses there are. */
 async function statesOf(signal: AbortSignal): Promise<Map<number, Record<string, number>>> {
-  const answers = await Promise.all(STATES.map(state => facets(['business'], { state: [state] }, signal)));
+  const answers = await Promise.all(PROCESS_STATES.map(state => facets(['business'], { state: [state] }, signal)));
   const found = new Map<number, Record<string, number>>();
   answers.forEach((answer, index) => {
     for (const { value, count: n } of answer.facets[0]?.values ?? []) {
       const id = Number(value);
       if (value === null || value === '') continue;
-      found.set(id, { ...found.get(id), [STATES[index] ?? '']: n });
+      found.set(id, { ...found.get(id), [PROCESS_STATES[index] ?? '']: n });
     }
   });
   return found;

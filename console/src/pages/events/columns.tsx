@@ -16,6 +16,8 @@ const LOOK: Record<string, { tone: Tone; icon: IconName }> = {
   process_resource_limit_exceed: { tone: 'bad', icon: 'kill' },
   process_group_resource_limit_exceed: { tone: 'bad', icon: 'kill' },
   process_unhealthy: { tone: 'warn', icon: 'warning' },
+  process_not_ready: { tone: 'warn', icon: 'warning' },
+  process_ready: { tone: 'good', icon: 'tick' },
   config_drift: { tone: 'plan', icon: 'templates' },
 };
 

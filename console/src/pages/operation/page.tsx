@@ -19,6 +19,7 @@ import { count, decimal, duration } from '../../i18n/format';
 import { language } from '../../i18n/i18n';
 import { useKeys } from '../../keys/keys';
 import { useLive } from '../../live/live';
+import { versionsText } from '../../process/versions';
 import { useTitle } from '../../shell/title';
 import { Table } from '../../table/table';
 import { useRows } from '../../table/use-rows';
@@ -38,6 +39,7 @@ import {
   pauseJob,
   type ResultRow,
   resumeJob,
+  revertJob,
   type Source,
   taskSource,
 } from './source';
@@ -132,7 +134,8 @@ function Shown({ source, operation, patch, reload }: ShownProps) {
 
   const [typed, setTyped] = useState(state.q);
   const typing = useRef<ReturnType<typeof setTimeout>>();
-  const columns = useMemo(resultColumns, [language.value]);
+  const isUpdate = operation.op === 'update';
+  const columns = useMemo(() => resultColumns(isUpdate), [language.value, isUpdate]);
   // Reading the version renders again when the opened row has changed.
   const opened = rows.version.value >= 0 && state.open ? rows.indexOf(state.open) : undefined;
   const openRow = opened === undefined ? undefined : rows.row(opened);
@@ -231,6 +234,7 @@ function Head({ source, operation, reload }: HeadProps) {
   const left = over(operation) ? null : pace.current.leftMs(total - ended);
   const blocked = roleMissing(operation);
   const [cancelling, setCancelling] = useState(false);
+  const [reverting, setReverting] = useState(false);
   const act = (what: Promise<unknown>) =>
     what.then(reload, (error: Error) => toast(() => `${words.refused}: ${errorText(error)}`, 'bad'));
   const retry = () =>
@@ -280,7 +284,12 @@ function Head({ source, operation, reload }: HeadProps) {
             </Button>
           </>
         )}
-        {over(operation) && failed > 0 && (
+        {operation.kind === 'job' && operation.op === 'update' && operation.revertedBy === null && (
+          <Button size="small" icon="left" blocked={blocked} onClick={() => setReverting(true)}>
+            {words.revert}
+          </Button>
+        )}
+        {over(operation) && failed > 0 && operation.revertedBy === null && (
           <Button size="small" icon="restart" blocked={blocked} onClick={retry}>
             {words.retryFailed}
           </Button>
@@ -296,6 +305,26 @@ function Head({ source, operation, reload }: HeadProps) {
         >
           {words.cancelText(count(pending))}
         </Confirm>
+      )}
+      {reverting && (
+        <Confirm
+          danger
+          title={words.revert}
+          action={words.revert}
+          run={() => revertJob(source.id).then(reload)}
+          onClose={() => setReverting(false)}
+        >
+          {words.revertText}
+        </Confirm>
+      )}
+      {operation.versions.length > 0 && (
+        <p class="line">
+          <span>{versionsText(operation.versions)}</span>
+          {operation.reverts !== null && <a href={paths.job(operation.reverts)}>{words.reverts(operation.reverts)}</a>}
+          {operation.revertedBy !== null && (
+            <a href={paths.job(operation.revertedBy)}>{words.revertedBy(operation.revertedBy)}</a>
+          )}
+        </p>
       )}
       <div class="operation-progress">
         <Bar

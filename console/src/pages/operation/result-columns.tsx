@@ -2,6 +2,7 @@ import { ProgressBadge } from '../../components/state-badge';
 import { opWord } from '../../i18n/common';
 import { hostText, shortTook } from '../../i18n/format';
 import { sentence } from '../../i18n/reasons';
+import { t as processWords } from '../../process/strings';
 import type { Column } from '../../table/table';
 import { paths } from '../../url/paths';
 import type { ResultRow } from './source';
@@ -12,9 +13,10 @@ export function exitText({ exit }: ResultRow): string {
   return exit.code === null ? '' : t().exitCode(exit.code);
 }
 
-export function resultColumns(): Column<ResultRow>[] {
+/** Only an update has versions. */
+export function resultColumns(isUpdate: boolean): Column<ResultRow>[] {
   const titles = t().columns;
-  return [
+  const columns: Column<ResultRow>[] = [
     { key: 'status', title: titles.status, width: 108, rank: 0, cell: row => <ProgressBadge state={row.status} /> },
     {
       key: 'process',
@@ -32,6 +34,17 @@ export function resultColumns(): Column<ResultRow>[] {
       grow: 1,
       rank: 1,
       cell: row => <a href={paths.host(row.host)}>{hostText(row.host)}</a>,
+    },
+    {
+      key: 'version',
+      title: titles.version,
+      width: 96,
+      rank: 6,
+      cell: row => {
+        const words = processWords();
+        const has = words.has[row.has as keyof typeof words.has] ?? row.has;
+        return row.version === null ? has : `${words.specVersion(row.version)} (${has})`;
+      },
     },
     { key: 'op', title: titles.op, width: 84, rank: 5, cell: row => opWord(row.op) },
     { key: 'exit', title: titles.exit, width: 80, rank: 4, cell: exitText },
@@ -55,4 +68,5 @@ export function resultColumns(): Column<ResultRow>[] {
       },
     },
   ];
+  return columns.filter(column => isUpdate || column.key !== 'version');
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Pace } from './pace';
-import { readTarget } from './source';
+import { readJobTask, readTarget } from './source';
 
 test('the pace is that of the last minute', () => {
   const pace = new Pace();
@@ -18,4 +18,11 @@ test('the code of a target says how it is', () => {
   assert.equal(readTarget({ ...target, code: 828 } as never).status, 'already');
   assert.equal(readTarget({ ...target, code: 829 } as never).status, 'already');
   assert.equal(readTarget({ ...target, code: 117 } as never).status, 'failed');
+});
+
+test('a task of an update says what its host has', () => {
+  const task = { ordinal: 3, status: 'succeeded', name: 'a/b', host: '0:10.0.0.1', code: 0, reason: '' };
+  const row = readJobTask({ ...task, has: 'new', spec_version: 7 } as never, 'update');
+  assert.deepEqual([row.status, row.has, row.version], ['ok', 'new', 7]);
+  assert.deepEqual([readJobTask(task as never, 'start').has, readJobTask(task as never, 'start').version], ['', null]);
 });

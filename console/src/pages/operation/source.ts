@@ -3,6 +3,7 @@ import { call, get, post, type Query } from '../../api/client';
 import type { FailureGroup, JobRow, JobTask, Target, TaskDetail } from '../../api/types';
 import type { Reason } from '../../i18n/reasons';
 import type { Change } from '../../live/changes';
+import type { VersionCount } from '../../process/versions';
 import { segment } from '../../url/codec';
 
 export interface Counts {
@@ -32,6 +33,10 @@ export interface Operation {
   namespaces: string[];
   cancelledBy: string;
   batch: { number: number; of: number } | null;
+  /** Of an update: what its hosts have, and the jobs that it takes back and that take it back. */
+  versions: VersionCount[];
+  reverts: number | null;
+  revertedBy: number | null;
 }
 
 export interface ResultRow {
@@ -51,6 +56,9 @@ export interface ResultRow {
   solutions: string[];
   /** Jobs: `set.module.service.process.id`. */
   expression: string;
+  /** Of an update: what the host has now. */
+  has: string;
+  version: number | null;
 }
 
 export const over = (operation: Operation) =>
@@ -138,6 +146,9 @@ function readTask(task: TaskDetail & { results?: Target[] }): Operation {
     namespaces: [],
     cancelledBy: '',
     batch: null,
+    versions: [],
+    reverts: null,
+    revertedBy: null,
   };
 }
 
@@ -167,6 +178,8 @@ export function readTarget(target: Target): ResultRow {
     tookMs: target.took_ms ?? target.duration_ms ?? null,
     solutions: [],
     expression: '',
+    has: '',
+    version: null,
   };
 }
 
@@ -176,6 +189,7 @@ type JobDetail = JobRow & {
   paused_by?: string;
   namespaces?: string[];
   batch?: { number: number; of: number } | null;
+  versions?: VersionCount[];
 };
 
 export function jobSource(id: string): Source {
@@ -199,6 +213,7 @@ export function jobSource(id: string): Source {
 
 export const pauseJob = (id: string) => call('POST', `/jobs/${segment(id)}/pause`, { body: {} });
 export const resumeJob = (id: string) => call('POST', `/jobs/${segment(id)}/resume`, { body: {} });
+export const revertJob = (id: string) => call('POST', `/jobs/${segment(id)}/revert`, { body: {} });
 export const cancelJob = (id: string) => call('POST', `/jobs/${segment(id)}/cancel`, { body: {} });
 
 function stateOfJob(status: string, pausedBy: string): Operation['state'] {
@@ -231,10 +246,13 @@ function readJob(job: JobDetail): Operation {
     namespaces: job.namespaces ?? [],
     cancelledBy: job.cancelled_by,
     batch: job.batch ?? null,
+    versions: job.versions ?? [],
+    reverts: job.update?.reverts ?? null,
+    revertedBy: job.update?.reverted_by ?? null,
   };
 }
 
-function readJobTask(task: JobTask, action: string): ResultRow {
+export function readJobTask(task: JobTask, action: string): ResultRow {
   return {
     key: String(task.ordinal),
     status: task.status === 'succeeded' ? 'ok' : (task.status as ResultRow['status']),
@@ -250,5 +268,7 @@ function readJobTask(task: JobTask, action: string): ResultRow {
     tookMs: task.ended_at > 0 && task.started_at > 0 ? task.ended_at - task.started_at : null,
     solutions: task.solutions,
     expression: task.expression,
+    has: task.has ?? '',
+    version: task.spec_version ?? null,
   };
 }

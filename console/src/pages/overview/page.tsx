@@ -105,8 +105,8 @@ function Tiles({ summary }: { summary: Summary }) {
   return (
     <ul class="tiles">
       <li>
-        <a class="tile" href={paths.processes({ state: 'running' })}>
-          <span class="tile-value">{count(summary.states.running ?? 0)}</span>
+        <a class="tile" href={paths.processes({ state: 'running,ready' })}>
+          <span class="tile-value">{count((summary.states.running ?? 0) + (summary.states.ready ?? 0))}</span>
           <span class="tile-label">
             <Icon name="dot" size={12} /> {words.running}
           </span>

@@ -1,7 +1,7 @@
 /** One process on all its hosts. */
 import { useMemo } from 'preact/hooks';
 import { useRoute } from 'preact-iso';
-import { facets, process as loadProcess, tasks as loadTasks } from '../../api/calls';
+import { facets, process as loadProcess, tasks as loadTasks, versions as loadVersions } from '../../api/calls';
 import { may } from '../../api/session';
 import type { Operation, ProcessFilter } from '../../api/types';
 import { useData } from '../../api/use-data';
@@ -20,6 +20,8 @@ import { askOperation } from '../../operate/host';
 import { OPERATIONS } from '../../process/actions';
 import { ProcessTable } from '../../process/process-table';
 import { SpecView } from '../../process/spec';
+import { t as processWords } from '../../process/strings';
+import { versionsText } from '../../process/versions';
 import { TimelineList } from '../../process/why';
 import { useTitle } from '../../shell/title';
 import { choice, codec, text } from '../../url/codec';
@@ -28,7 +30,7 @@ import { useUrlState } from '../../url/state';
 import './process.css';
 import { t } from './strings';
 
-const TABS = ['hosts', 'spec', 'events', 'operations'] as const;
+const TABS = ['hosts', 'spec', 'history', 'events', 'operations'] as const;
 const pageState = codec<{ tab: (typeof TABS)[number]; sort: string }>({ tab: choice(TABS, 'hosts'), sort: text() });
 
 export default function ProcessPage() {
@@ -55,6 +57,9 @@ export default function ProcessPage() {
           <h1>{process}</h1>
           {detail.data && <span class="muted">{words.onHosts(detail.data.count, count(detail.data.count))}</span>}
           <States filter={filter} process={process} />
+          {detail.data && detail.data.definitions.length > 1 && (
+            <span class="muted">{versionsText(detail.data.definitions)}</span>
+          )}
           <span class="grow" />
           <AllMenu filter={filter} namespace={namespace} total={detail.data?.count ?? 0} />
         </div>
@@ -81,6 +86,7 @@ export default function ProcessPage() {
           )}
         </Loaded>
       )}
+      {tab === 'history' && <History process={process} />}
       {tab === 'events' && <TimelineList process={process} />}
       {tab === 'operations' && <Operations process={process} />}
     </div>
@@ -145,6 +151,63 @@ const hostCell = (row: { namespace: string; name: string; host: string; hostname
     {row.hostname && <span class="muted"> {row.hostname}</span>}
   </a>
 );
+
+function History({ process }: { process: string }) {
+  const answer = useData(`versions ${process}`, signal => loadVersions(process, signal));
+  useLive({ kinds: ['registration'], prefix: `${process}@` }, answer.reload);
+  const words = t();
+  return (
+    <Loaded {...answer} lines={6}>
+      {({ versions }) =>
+        versions.length === 0 ? (
+          <Empty icon="operations" title={words.noVersions} />
+        ) : (
+          <ul class="operation-list">
+            {versions.map(version => (
+              <li key={version.number} class="stack-tight">
+                <div class="line">
+                  <strong>{processWords().specVersion(version.number)}</strong>
+                  <span>
+                    {words.sources[version.source as keyof typeof words.sources] ?? version.source}
+                    {version.restores && ` ${words.restores(version.restores)}`}
+                    {version.job_id && (
+                      <>
+                        {', '}
+                        <a href={paths.job(version.job_id)}>{words.job(version.job_id)}</a>
+                      </>
+                    )}
+                  </span>
+                  {version.hosts > 0 && (
+                    <span class="tone-good">{words.onHosts(version.hosts, count(version.hosts))}</span>
+                  )}
+                  <span class="muted grow">{version.user || version.app}</span>
+                  <span class="muted">{version.at > 0 && <Ago at={version.at} />}</span>
+                </div>
+                {version.changes.length > 0 && (
+                  <dl class="facts" aria-label={words.changed}>
+                    {version.changes.map(change => (
+                      <div key={change.field} class="spec-line">
+                        <dt>{change.field}</dt>
+                        <dd>
+                          <del>
+                            <code>{change.before ?? ''}</code>
+                          </del>{' '}
+                          <ins>
+                            <code>{change.after ?? ''}</code>
+                          </ins>
+                        </dd>
+                      </div>
+                    ))}
+                  </dl>
+                )}
+              </li>
+            ))}
+          </ul>
+        )
+      }
+    </Loaded>
+  );
+}
 
 function Operations({ process }: { process: string }) {
   const answer = useData(`tasks ${process}`, signal => loadTasks({ process, limit: 100 }, signal));

@@ -2,7 +2,7 @@ import { defineStrings, plural } from '../../i18n/i18n';
 
 export const t = defineStrings({
   en: {
-    tabs: { hosts: 'Hosts', spec: 'Spec', events: 'What happened', operations: 'Operations' },
+    tabs: { hosts: 'Hosts', spec: 'Spec', events: 'What happened', operations: 'Operations', history: 'Versions' },
     views: 'Views',
     processes: 'Processes',
     onHosts: (n: number, text: string) => `on ${text} ${plural(n, 'host', 'hosts')}`,
@@ -13,9 +13,21 @@ export const t = defineStrings({
     noOperations: 'No operation has touched it yet.',
     specs: (text: string) => `${text} different specs`,
     noMatch: 'Nothing here',
+    noVersions: 'No version of it is kept.',
+    sources: {
+      register: 'registered',
+      update: 'updated',
+      operate: 'brought by an operation',
+      roll: 'rolled out',
+      rollback: 'rolled back',
+      revert: 'taken back',
+    },
+    restores: (number: number) => `to version ${number}`,
+    job: (id: number) => `job ${id}`,
+    changed: 'Changed',
   },
   zh: {
-    tabs: { hosts: '主机', spec: '规格', events: '发生过什么', operations: '操作' },
+    tabs: { hosts: '主机', spec: '规格', events: '发生过什么', operations: '操作', history: '版本' },
     views: '视图',
     processes: '进程',
     onHosts: (_n, text) => `在 ${text} 台主机上`,
@@ -26,5 +38,17 @@ export const t = defineStrings({
     noOperations: '还没有对它执行过操作。',
     specs: text => `${text} 种不同的规格`,
     noMatch: '没有内容',
+    noVersions: '没有保留任何版本。',
+    sources: {
+      register: '注册',
+      update: '更新',
+      operate: '由操作带入',
+      roll: '滚动更新',
+      rollback: '回滚',
+      revert: '撤回',
+    },
+    restores: number => `到版本 ${number}`,
+    job: id => `作业 ${id}`,
+    changed: '变更',
   },
 });

@@ -1,7 +1,9 @@
 /** The filter of the list, for the line of chips and the panel of counts. */
+
 import type { FilterSpec } from '../../filter/spec';
 import { readAddresses } from '../../filter/spec';
 import { envWord, stateWord } from '../../i18n/common';
+import { PROCESS_STATES } from '../../process/states';
 import {
   addValue,
   chipsOf,
@@ -30,7 +32,7 @@ export const SHOWN: Dimension[] = [
 ];
 
 const FIXED: Partial<Record<Dimension, string[]>> = {
-  state: ['running', 'starting', 'unhealthy', 'backoff', 'failed', 'stopped', 'completed', 'scheduled', 'unknown'],
+  state: PROCESS_STATES,
   wanted: ['running', 'stopped'],
   managed: ['true', 'false'],
   connected: ['true', 'false'],

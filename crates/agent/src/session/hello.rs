@@ -130,7 +130,8 @@ pub async fn say_hello<S: AsyncRead + AsyncWrite>(
             | DownKind::Command(_)
             | DownKind::Ack(_)
             | DownKind::Ask(_)
-            | DownKind::Move(_),
+            | DownKind::Move(_)
+            | DownKind::Dependencies(_),
         )
         | None => return Err(EndReason::NoWelcome),
     };

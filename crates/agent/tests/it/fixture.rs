@@ -147,6 +147,8 @@ pub(crate) fn spec() -> Spec {
         restart: Default::default(),
         stop: Default::default(),
         schedule: Default::default(),
+        probes: Default::default(),
+        after: Default::default(),
     }
 }
 

@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 
 use api::HostRef;
 use clap::ValueEnum;
+use model::selector::LabelSelector;
 use model::spec::RawSpec;
 use model::spec::raw::{SECTIONS, check_keys};
 use model::{FullName, Host};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::Definition;
 use super::flags::{AutoTypeArg, parse_secs, parse_size};
+use super::{Definition, HostSelection};
 use crate::failure::Failure;
 use crate::input::read_text;
 use crate::target::parse_host;
@@ -32,6 +33,7 @@ const TIMES: &[&str] = &[
     "start_interval",
     "op_timeout",
 ];
+const PROBE_TIMES: &[&str] = &["interval", "timeout", "delay"];
 const UNITS: &[UnitFields] = &[
     ("monitor_policy", TIMES, parse_secs),
     ("alive_monitor_policy", TIMES, parse_secs),
@@ -49,6 +51,9 @@ const UNITS: &[UnitFields] = &[
     ("restart", &["delay", "delay_max", "reset"], parse_secs),
     ("stop", &["grace"], parse_secs),
     ("schedule", &["jitter"], parse_secs),
+    ("probes.ready", PROBE_TIMES, parse_secs),
+    ("probes.live", PROBE_TIMES, parse_secs),
+    ("after", &["patience"], parse_secs),
 ];
 
 /// Reads every definition of a file; `-` is standard input.
@@ -110,11 +115,17 @@ pub(super) fn parse(file: &str, text: &str) -> Result<Vec<Definition>, String> {
             format!("is no TOML: line {line}: {}", e.message())
         })?,
     };
-    match value {
-        Value::Object(top) if top.contains_key(SEVERAL) => several(top),
-        Value::Object(top) if top.contains_key("meta") => Ok(vec![gse(top)?]),
-        Value::Object(top) => Ok(vec![native(top)?]),
-        _ => Err("must hold one definition (namespace, name, spec)".to_owned()),
+    let definitions = match value {
+        Value::Object(top) if top.contains_key(SEVERAL) => several(top)?,
+        Value::Object(top) if top.contains_key("meta") => vec![gse(top)?],
+        Value::Object(top) => vec![from_table(top)?],
+        _ => return Err("must hold one definition (namespace, name, spec)".to_owned()),
+    };
+    match definitions.iter().any(|one| one.selects.is_some()) {
+        true => {
+            Err("hosts: must be a list here; muster apply also takes all and labels".to_owned())
+        }
+        false => Ok(definitions),
     }
 }
 
@@ -131,7 +142,7 @@ fn several(mut top: Map<String, Value>) -> Result<Vec<Definition>, String> {
     }
     let one = |(index, value): (usize, Value)| {
         let read = match value {
-            Value::Object(definition) => native(definition),
+            Value::Object(definition) => from_table(definition),
             _ => Err("must be a definition".to_owned()),
         };
         let named = read.and_then(|definition| match definition.name {
@@ -144,7 +155,7 @@ fn several(mut top: Map<String, Value>) -> Result<Vec<Definition>, String> {
 }
 
 /// Our own form. An unknown key is refused, as it is probably a typing error.
-fn native(mut top: Map<String, Value>) -> Result<Definition, String> {
+pub fn from_table(mut top: Map<String, Value>) -> Result<Definition, String> {
     let mut spec = match top.remove("spec") {
         None => Map::new(),
         Some(Value::Object(spec)) => spec,
@@ -159,16 +170,30 @@ fn native(mut top: Map<String, Value>) -> Result<Definition, String> {
     }
     let name = name_of(&top)?;
     let labels = labels_of(top.get("labels"))?;
-    let hosts = hosts_of(top.get("hosts"))?;
+    let (hosts, selects) = hosts_of_value(top.get("hosts"))?;
     let known = ["namespace", "name", "labels", "hosts"];
     if let Some(key) = top.keys().find(|key| !known.contains(&key.as_str())) {
-        let known = [&known[..], &["spec"], &SECTIONS].concat().join(", ");
-        return Err(format!("{key}: is no key of a definition: {known}"));
+        let all = [&known[..], &["spec"], &SECTIONS].concat();
+        let meant = did_you_mean(key, &all);
+        return Err(format!(
+            "{key}: is no key of a definition: {}{meant}",
+            all.join(", ")
+        ));
     }
-    check_keys(&spec).map_err(|invalid| invalid.to_string())?;
+    check_keys(&spec).map_err(|invalid| {
+        let key = invalid.field.rsplit('.').next().unwrap_or_default();
+        let (_, known) = invalid
+            .rule
+            .rsplit_once(": ")
+            .or_else(|| invalid.rule.rsplit_once("there are "))
+            .unwrap_or_default();
+        let meant = did_you_mean(key, &known.split(", ").collect::<Vec<_>>());
+        format!("{invalid}{meant}")
+    })?;
     Ok(Definition {
         name,
         hosts,
+        selects,
         labels,
         spec: spec_of(spec)?,
     })
@@ -191,9 +216,18 @@ fn gse(mut top: Map<String, Value>) -> Result<Definition, String> {
             Some(list) => agents_of(list)?,
             None => hosts_of(top.get("hosts"))?,
         },
+        selects: None,
         labels: labels_of(meta.get("labels"))?,
         spec: spec_of(spec)?,
     })
+}
+
+/// `; did you mean user?`, where a known word is near.
+pub fn did_you_mean(word: &str, known: &[&str]) -> String {
+    let near = similar::get_close_matches(word, known, 1, 0.6);
+    near.first()
+        .map(|meant| format!("; did you mean {meant}?"))
+        .unwrap_or_default()
 }
 
 fn name_of(table: &Map<String, Value>) -> Result<Option<FullName>, String> {
@@ -229,6 +263,30 @@ enum HostForm {
         #[serde(alias = "bk_agent_id")]
         agent_id: String,
     },
+}
+
+/// A list of hosts, `all`, or `{labels: "zone=a"}`.
+pub fn hosts_of_value(
+    value: Option<&Value>,
+) -> Result<(Vec<HostRef>, Option<HostSelection>), String> {
+    let selection = match value {
+        Some(Value::String(word)) if word == "all" => HostSelection::All,
+        Some(Value::Object(table)) => match (table.get("labels"), table.len()) {
+            (Some(Value::String(tests)), 1) => LabelSelector::parse(tests)
+                .map(HostSelection::Labels)
+                .map_err(|e| format!("hosts.labels: {e}"))?,
+            _ => {
+                return Err(
+                    "hosts: must be a list, all, or {labels: \"zone=a,rack!=7\"}".to_owned(),
+                );
+            }
+        },
+        Some(Value::String(_) | Value::Number(_) | Value::Bool(_)) => {
+            return Err("hosts: must be a list, all, or {labels: \"zone=a,rack!=7\"}".to_owned());
+        }
+        value => return Ok((hosts_of(value)?, None)),
+    };
+    Ok((Vec::new(), Some(selection)))
 }
 
 fn hosts_of(value: Option<&Value>) -> Result<Vec<HostRef>, String> {
@@ -283,17 +341,19 @@ fn spec_of(mut spec: Map<String, Value>) -> Result<RawSpec, String> {
         }
     }
     for (section, keys, parse) in UNITS {
-        let Some(Value::Object(fields)) = spec.get_mut(*section) else {
-            continue;
-        };
-        for key in *keys {
-            let Some(value) = fields.get_mut(*key) else {
-                continue;
-            };
-            if let Some(text) = value.as_str().filter(|text| !text.trim().is_empty()) {
-                let number = parse(text).map_err(|rule| format!("spec.{section}.{key}: {rule}"))?;
-                *value = number.into();
+        let mut path = section.split('.');
+        let outer = path.next().and_then(|section| spec.get_mut(section));
+        let table = path.try_fold(outer, |table, key| Some(table?.get_mut(key)));
+        let tables = match table.flatten() {
+            Some(Value::Object(fields)) => vec![fields],
+            Some(Value::Array(items)) => {
+                items.iter_mut().filter_map(Value::as_object_mut).collect()
             }
+            _ => continue,
+        };
+        for fields in tables {
+            with_units(fields, keys, *parse)
+                .map_err(|(key, rule)| format!("spec.{section}.{key}: {rule}"))?;
         }
     }
     // Section by section, so that an error can say where it is.
@@ -307,6 +367,24 @@ fn spec_of(mut spec: Map<String, Value>) -> Result<RawSpec, String> {
         whole.insert(section, value);
     }
     serde_json::from_value(Value::Object(whole)).map_err(|e| format!("spec: {e}"))
+}
+
+/// Replaces texts with a unit by numbers; the error names the key.
+fn with_units(
+    fields: &mut Map<String, Value>,
+    keys: &[&'static str],
+    parse: fn(&str) -> Result<i64, String>,
+) -> Result<(), (&'static str, String)> {
+    for key in keys {
+        let Some(value) = fields.get_mut(*key) else {
+            continue;
+        };
+        if let Some(text) = value.as_str().filter(|text| !text.trim().is_empty()) {
+            let number = parse(text).map_err(|rule| (*key, rule))?;
+            *value = number.into();
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

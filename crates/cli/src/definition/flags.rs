@@ -1,5 +1,7 @@
 //! The flags of `register` and `update`.
 
+mod order;
+mod probes;
 mod supervision;
 
 use std::path::Path;
@@ -7,6 +9,8 @@ use std::path::Path;
 use model::spec::RawSpec;
 use model::spec::raw::RawConfigFile;
 
+use order::OrderArgs;
+use probes::ProbeArgs;
 use supervision::SupervisionArgs;
 
 use super::Definition;
@@ -161,6 +165,11 @@ pub struct SpecArgs {
 
     #[command(flatten)]
     supervision: SupervisionArgs,
+    #[command(flatten)]
+    order: OrderArgs,
+
+    #[command(flatten)]
+    probes: ProbeArgs,
 
     /// A label; may be given several times
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_pair)]
@@ -227,6 +236,8 @@ impl SpecArgs {
         self.apply_runtime(&mut definition.spec)?;
         self.apply_policy(definition);
         self.supervision.apply(&mut definition.spec);
+        self.probes.apply(&mut definition.spec)?;
+        self.order.apply(&mut definition.spec);
         for key in &self.unset_label {
             definition.labels.remove(key);
         }

@@ -52,6 +52,10 @@ struct Written {
     #[serde(skip_serializing_if = "Option::is_none")]
     schedule: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    probes: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    after: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     configmap: Option<Value>,
 }
 
@@ -87,6 +91,12 @@ pub fn to_json(definitions: &[Exported]) -> Value {
             json!({ SEVERAL: all })
         }
     }
+}
+
+/// One definition as a table of YAML, with its keys in the order of a file.
+pub fn to_table(definition: &Exported) -> Result<serde_norway::Value, Failure> {
+    serde_norway::to_value(written(definition))
+        .map_err(|e| Failure::new(Kind::Failed, format!("cannot be written: {e}")))
 }
 
 /// Reads what [`to_text`] wrote, and what was edited since.
@@ -132,6 +142,8 @@ fn written(definition: &Exported) -> Written {
         restart: section("restart"),
         stop: section("stop"),
         schedule: section("schedule"),
+        probes: section("probes"),
+        after: section("after"),
         configmap: section("configmap"),
     }
 }
@@ -237,9 +249,21 @@ mod tests {
             "restart": {"delay": 1, "factor": 1.5, "delay_max": 60, "jitter": 0, "reset": 120, "give_up": "never"},
             "stop": {"signals": ["SIGQUIT", "SIGTERM"], "grace": 2},
             "schedule": {"missed": "once", "overlap": "kill", "jitter": 30, "history": 20},
+            "after": [{"process": "db/postgres", "restart": true},
+                {"process": "db/migrate", "when": "exited_ok", "where": "any", "patience": 30}],
         });
-        let all = [exported("web/nginx", whole), exported("db/业务", plain())];
-        for definitions in [&all[..1], &all[..]] {
+        let mut probed = plain();
+        probed["probes"] = json!({
+            "ready": {"http": {"port": 80, "path": "/h", "host": "::1", "status": [200, "2xx", "300-308"], "body": "\"up\""},
+                "interval": 2, "timeout": 3, "successes": 2, "failures": 4, "delay": 1, "action": "restart"},
+            "live": {"tcp": {"port": 81}},
+        });
+        let all = [
+            exported("web/nginx", whole),
+            exported("db/业务", plain()),
+            exported("web/api", probed),
+        ];
+        for definitions in [&all[..1], &all[2..], &all[..]] {
             let text = to_text(definitions).unwrap();
             assert_eq!(from_text(&text).unwrap(), definitions, "{text}");
             let json = to_json(definitions).to_string();

@@ -107,7 +107,8 @@ fn send(context: &Context, client: &Client, changed: Vec<Exported>) -> Result<Ex
 /// Equal lines that are shown around a change.
 const CONTEXT: usize = 2;
 
-fn show(out: &Out, before: &str, after: &str) -> Result<(), Failure> {
+/// Shows how two texts differ, line by line.
+pub(super) fn show(out: &Out, before: &str, after: &str) -> Result<(), Failure> {
     let diff = TextDiff::from_lines(before, after);
     let diff = diff.unified_diff().context_radius(CONTEXT).to_string();
     for line in diff.lines() {

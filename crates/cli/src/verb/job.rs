@@ -4,8 +4,9 @@ mod begin;
 mod follow;
 mod list;
 mod report;
+mod revert;
 
-pub(super) use begin::begin_chosen;
+pub(crate) use begin::begin_chosen;
 pub(super) use follow::to_its_end;
 
 use api::JobCreated;
@@ -32,6 +33,7 @@ Examples:
   muster job resume 17
   muster job retry 17                                 what failed, again
   muster job cancel 17                                nothing more begins
+  muster job revert 17                                the hosts of an update get back what they had
 
 A job that is followed ends with 0 when no task failed, and with 1 otherwise. diff ends with 1 also
 where a file differs, as muster diff and muster topology diff do.";
@@ -102,6 +104,9 @@ pub enum Action {
         #[arg(value_name = "ID")]
         id: u32,
     },
+    /// Take an update back: the hosts that it changed get what they had before
+    #[command(after_help = EXAMPLES)]
+    Revert(revert::Args),
 }
 
 pub fn run(context: &Context, action: &Action) -> Result<Exit, Failure> {
@@ -129,6 +134,7 @@ pub fn run(context: &Context, action: &Action) -> Result<Exit, Failure> {
             let text = format!("job {id} is cancelled: what is under way ends by itself");
             change(context, *id, "cancel", text)
         }
+        Action::Revert(args) => revert::run(context, args),
     }
 }
 

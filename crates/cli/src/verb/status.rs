@@ -1,5 +1,7 @@
 //! `muster status`: one process with its specs and hosts.
 
+mod probes;
+
 use std::collections::BTreeMap;
 
 use api::{DefinitionView, ProcessDetail, ProcessView};
@@ -8,7 +10,7 @@ use model::spec::restart::{
 };
 use model::spec::runtime::Runtime;
 use model::spec::schedule::{Missed, Overlap};
-use model::spec::{AutoType, Spec};
+use model::spec::{AutoType, Dependency, ProbeKind, Spec};
 use model::{FullName, Host};
 use serde_json::{Value, json};
 
@@ -23,6 +25,7 @@ use crate::processes::{NAMES_HELP, NameArgs};
 use crate::state::{last_exit_text, live_pid, state_style, state_text};
 use crate::table::FieldList;
 use crate::target::{not_registered, unknown};
+use crate::version_counts::{self, VersionCount};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -106,6 +109,9 @@ fn show(client: &Client, out: &Out, name: &FullName, host: Option<Host>) -> Resu
         [only] => one(out, only)?,
         rows => {
             summary(out, name, rows, page.count)?;
+            if let Some(line) = versions(&definitions) {
+                out.line(line)?;
+            }
             out.table(&ps::table(rows, false))?;
             ps::note_pending(out, rows);
         }
@@ -115,6 +121,18 @@ fn show(client: &Client, out: &Out, name: &FullName, host: Option<Host>) -> Resu
         show_definition(out, definition, &title)?;
     }
     Ok(())
+}
+
+/// `38 of 40 hosts have version 7, 2 have version 6`, while they do not agree.
+fn versions(definitions: &[DefinitionView]) -> Option<String> {
+    let is_mixed = definitions.len() > 1;
+    let is_known = definitions.iter().any(|view| view.spec_version.is_some());
+    let counts = definitions.iter().map(|view| VersionCount {
+        hosts: view.hosts,
+        number: view.spec_version,
+        note: "",
+    });
+    (is_mixed && is_known).then(|| version_counts::sentence(counts))
 }
 
 fn must_exist(name: &FullName, host: Option<Host>, is_empty: bool) -> Result<(), Failure> {
@@ -131,8 +149,12 @@ fn must_exist(name: &FullName, host: Option<Host>, is_empty: bool) -> Result<(),
 
 /// Where definitions differ, which hosts have this one.
 fn title(definition: &DefinitionView, number: usize, total: usize, rows: &[ProcessView]) -> String {
+    let version = match definition.spec_version {
+        Some(number) => format!(", version {number}"),
+        None => String::new(),
+    };
     if total == 1 {
-        return "spec".to_owned();
+        return format!("spec{version}");
     }
     let hosts = rows.iter().filter(|row| row.definition == definition.id);
     let hosts: Vec<String> = hosts
@@ -145,7 +167,7 @@ fn title(definition: &DefinitionView, number: usize, total: usize, rows: &[Proce
     };
     let n_hosts = counted(definition.hosts, "host");
     format!(
-        "spec {number} of {total}, on {n_hosts}: {}{more}",
+        "spec {number} of {total}{version}, on {n_hosts}: {}{more}",
         clean(&hosts.join(", "))
     )
 }
@@ -177,13 +199,18 @@ fn one(out: &Out, row: &ProcessView) -> Result<(), Failure> {
         );
         fields.put("usage", &usage);
     }
-    if let Some(health) = &row.health {
-        let checked = moment(health.checked_at, now);
-        let result = match health.ok {
-            true => format!("ok, checked {checked}"),
-            false => format!("failing: {}, checked {checked}", clean(&health.message)),
-        };
-        fields.put("health", &result);
+    let probed = row.probes.as_ref();
+    for (name, result) in [
+        ("health", row.health.as_ref()),
+        (
+            "ready probe",
+            probed.and_then(|probed| probed.ready.as_ref()),
+        ),
+        ("live probe", probed.and_then(|probed| probed.live.as_ref())),
+    ] {
+        if let Some(result) = result {
+            fields.put(name, &probes::result_text(result, now));
+        }
     }
     if let Some(next_at) = row.next_at {
         fields.put("next", &moment(next_at, now));
@@ -245,6 +272,11 @@ fn spec_fields(fields: &mut FieldList, spec: &Spec) {
     fields.put("kill", &clean(&control.kill_cmd));
     fields.put("version", &clean(&control.version_cmd));
     fields.put("health", &clean(&control.health_cmd));
+    for kind in ProbeKind::ALL {
+        if let Some(rule) = spec.probes.get(kind) {
+            fields.put(kind.as_str(), &clean(&probes::rule_text(rule, kind)));
+        }
+    }
     let limits = spec.resource;
     let mut texts = Vec::new();
     if limits.cpu > 0.0 {
@@ -314,6 +346,9 @@ fn spec_fields(fields: &mut FieldList, spec: &Spec) {
         let grace = spec.stop.grace_secs();
         fields.put("stops", &format!("{signals}, {grace} s each, then SIGKILL"));
     }
+    for dependency in &spec.after {
+        fields.put("after", &clean(&after_text(dependency)));
+    }
     for file in &spec.configmap {
         let watched = match (file.path.is_empty(), file.md5.is_empty()) {
             (true, _) => continue,
@@ -325,6 +360,19 @@ fn spec_fields(fields: &mut FieldList, spec: &Spec) {
     if spec.warn_report_policy.report_id != 0 {
         fields.put("report id", &spec.warn_report_policy.report_id.to_string());
     }
+}
+
+/// `db/postgres ready on this host, for at most 30 s; restarted with it`.
+fn after_text(dependency: &Dependency) -> String {
+    let (process, when) = (&dependency.process, dependency.when.as_str());
+    let mut text = format!("{process} {when} {}", dependency.place.words());
+    if let Some(patience) = dependency.patience {
+        text.push_str(&format!(", for at most {patience} s"));
+    }
+    if dependency.restart {
+        text.push_str("; restarted with it");
+    }
+    text
 }
 
 /// `after 1 s, 2 times longer each time up to 60 s, never given up`; empty without `spec.restart`.

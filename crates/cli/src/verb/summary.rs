@@ -35,7 +35,9 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
 }
 
 fn show(out: &Out, summary: &FleetSummary, namespaces: &[String]) -> Result<(), Failure> {
-    let running = summary.states.get("running").copied().unwrap_or(0);
+    // What is ready runs, too.
+    let running = ["running", "ready"].map(|state| summary.states.get(state).copied().unwrap_or(0));
+    let running: u64 = running.iter().sum();
     out.line(format!(
         "{}, {} running; {}, {} of {} connected",
         counted(summary.processes, "process"),

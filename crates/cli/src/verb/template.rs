@@ -15,6 +15,8 @@ use crate::failure::{Exit, Failure, Kind};
 use crate::format::clean;
 use crate::input::read_text;
 
+pub(crate) use edit::{first_version, id_of, split_path};
+
 pub const EXAMPLES: &str = "\
 Examples:
   muster template create login.conf --biz 2 --path /opt/login/etc/login.conf --text login.mako
@@ -148,15 +150,15 @@ impl TemplateArg {
     }
 }
 
-fn templates_path(biz: u32) -> Path {
+pub(crate) fn templates_path(biz: u32) -> Path {
     business_path(biz).join("templates")
 }
 
-fn template_path(biz: u32, id: u32) -> Path {
+pub(crate) fn template_path(biz: u32, id: u32) -> Path {
     templates_path(biz).join(id)
 }
 
-fn templates(client: &Client, biz: u32) -> Result<Vec<TemplateShown>, Failure> {
+pub(crate) fn templates(client: &Client, biz: u32) -> Result<Vec<TemplateShown>, Failure> {
     let list: TemplateList = client.get(&templates_path(biz)).map_err(no_business)?;
     Ok(list.templates)
 }

@@ -119,7 +119,7 @@ fn cells(args: &Args, row: TimelineRow<'_>) -> Vec<Cell> {
 fn style(code: &str) -> Style {
     match code {
         "process_exit" | "process_cancel_restart" | "process_restart_failed" => Style::Bad,
-        "agent_away" | "config_drift" | "process_unhealthy" => Style::Warn,
+        "agent_away" | "config_drift" | "process_unhealthy" | "process_not_ready" => Style::Warn,
         _ => Style::Plain,
     }
 }

@@ -1,6 +1,6 @@
 //! `muster update`: replaces registered definitions, or changes part of them.
 
-use api::{DefinitionView, HostRef, ProcessDetail, ProcessView};
+use api::{DefinitionView, HostRef, JobUpdateBody, ProcessDetail, ProcessView, SpecBody};
 use model::FullName;
 
 use super::Context;
@@ -10,6 +10,7 @@ use crate::definition::{self, Definition, SpecArgs};
 use crate::failure::{Exit, Failure, Kind};
 use crate::format::counted;
 use crate::processes::{host_text, is_host};
+use crate::roll::RollArgs;
 use crate::target::{self, TargetArgs};
 
 pub const EXAMPLES: &str = "\
@@ -28,10 +29,17 @@ Examples:
     muster update --file nginx.toml --all
   Many processes, as muster export wrote them:
     muster update --file all.toml
+  Batch by batch, restarting what needs it: one host, then a tenth at a time; back again if one fails:
+    muster update web/nginx --start './sbin/nginx -q' --roll --canary 1 --batch 10% --gate ready:30s --revert
 
 Without a file, each host keeps its own definition but for the flags. A running process is not
 touched: what changes in how it is started counts from its next start. The command says so where
-nothing changes.";
+nothing changes. With --roll it becomes a job over every host that has the process, or those of --host:
+muster job pause, resume, cancel, retry and revert. muster history shows what was changed before.";
+
+/// What an update without a roll leaves to do.
+pub(super) const RUNS_KEEP_IT: &str =
+    "a run keeps its old definition until it is restarted: see muster ps --pending";
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -45,6 +53,8 @@ pub struct Args {
     pub targets: TargetArgs,
     #[command(flatten)]
     pub spec: SpecArgs,
+    #[command(flatten)]
+    pub roll: RollArgs,
 }
 
 pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
@@ -56,6 +66,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
             "give a file with --file FILE, or the flags to change; see muster update --help",
         ));
     }
+    let rolls = args.roll.is_asked()?;
     let named = args.targets.hosts.read()?;
     // Check the file before the first request, and everything before the first change.
     let in_file = from_file.map(|file| file_of(args, file)).transpose()?;
@@ -64,21 +75,63 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     match in_file {
         Some(in_file) => {
             for mut one in in_file {
-                one.hosts = file_hosts(&client, args, &named, &mut one)?;
+                one.hosts = file_hosts(&client, args.targets.all, rolls, &named, &mut one)?;
                 updates.push(one);
             }
         }
         None => {
             let name = register::name(args.name.as_ref(), &Definition::default(), false)?;
             let registered = Registered::read(&client, &name)?;
-            for (hosts, mut definition) in registered.chosen(&client, args, named)? {
+            let all = args.targets.all || rolls;
+            for (hosts, mut definition) in registered.chosen(&client, all, named)? {
                 args.spec.apply(&mut definition)?;
                 definition.hosts = hosts;
                 updates.push(Described::new(name.clone(), definition)?);
             }
         }
     }
-    send(context, &client, updates)
+    match rolls {
+        true => roll(context, &client, args, updates),
+        false => send(context, &client, updates),
+    }
+}
+
+/// Replaces one definition batch by batch.
+fn roll(
+    context: &Context,
+    client: &Client,
+    args: &Args,
+    updates: Vec<Described>,
+) -> Result<Exit, Failure> {
+    let mut different: Vec<Described> = Vec::new();
+    for one in updates {
+        let is_same = |known: &&mut Described| {
+            (&known.name, &known.spec, &known.labels) == (&one.name, &one.spec, &one.labels)
+        };
+        match different.iter_mut().find(is_same) {
+            Some(known) => known.hosts.extend(one.hosts),
+            None => different.push(one),
+        }
+    }
+    let Some(one) = different.pop().filter(|_| different.is_empty()) else {
+        return Err(Failure::usage(
+            "--roll brings one definition to its hosts, and these are several",
+        )
+        .advise(
+            "choose hosts that share one with --host, or give the whole definition with --file",
+        ));
+    };
+    let update = JobUpdateBody {
+        spec: Some(SpecBody::Complete(Box::new(one.spec))),
+        labels: one
+            .labels
+            .iter()
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .collect(),
+        ..JobUpdateBody::default()
+    };
+    args.roll
+        .begin(context, client, &one.name, update, &one.hosts)
 }
 
 /// Replaces definitions, and shows what that changed.
@@ -96,9 +149,7 @@ pub(super) fn send(
     let exit = register::report_all(&context.out, "updated", &sent)?;
     let mut results = sent.iter().flat_map(|(_, results)| &results.results);
     if results.any(|one| one.changed) {
-        let advice =
-            "a run keeps its old definition until it is restarted: see muster ps --pending";
-        context.out.note(advice);
+        context.out.note(RUNS_KEEP_IT);
     }
     Ok(exit)
 }
@@ -117,14 +168,15 @@ fn file_of(args: &Args, definitions: Vec<Definition>) -> Result<Vec<Described>, 
 /// The hosts of the command line, else of the file, else the only one.
 fn file_hosts(
     client: &Client,
-    args: &Args,
+    all: bool,
+    rolls: bool,
     named: &[HostRef],
     one: &mut Described,
 ) -> Result<Vec<HostRef>, Failure> {
-    match (args.targets.all, named, one.hosts.is_empty()) {
+    match (all, named, one.hosts.is_empty()) {
         (false, [_, ..], _) => Ok(named.to_vec()),
         (false, [], false) => Ok(std::mem::take(&mut one.hosts)),
-        (all, ..) => Registered::read(client, &one.name)?.hosts(client, all),
+        (all, ..) => Registered::read(client, &one.name)?.hosts(client, all || rolls),
     }
 }
 
@@ -172,11 +224,11 @@ impl Registered {
     fn chosen(
         &self,
         client: &Client,
-        args: &Args,
+        all: bool,
         named: Vec<HostRef>,
     ) -> Result<Vec<(Vec<HostRef>, Definition)>, Failure> {
         let hosts = match named.is_empty() {
-            true => self.hosts(client, args.targets.all)?,
+            true => self.hosts(client, all)?,
             false => named,
         };
         let mut chosen: Vec<(Option<u32>, Vec<HostRef>)> = Vec::new();

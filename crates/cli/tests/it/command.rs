@@ -72,6 +72,11 @@ impl Muster {
         self
     }
 
+    pub(crate) fn in_folder(mut self, folder: &Path) -> Self {
+        self.command.current_dir(folder);
+        self
+    }
+
     pub(crate) fn in_home(mut self) -> Self {
         let home = self.home.path().to_owned();
         self.command.current_dir(home);

@@ -220,7 +220,8 @@ fn ps_shows_states_restarts_and_last_exits() {
     let ran = muster(&["ps", "--state", "up"]).to(&server.url).run();
     assert_eq!(ran.code, 2, "{ran:?}");
     assert!(
-        ran.stderr.contains("running, starting, unhealthy, backoff"),
+        ran.stderr
+            .contains("running, ready, starting, unhealthy, backoff"),
         "{ran:?}"
     );
 }

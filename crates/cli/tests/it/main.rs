@@ -5,6 +5,7 @@
 
 mod account;
 mod agents;
+mod apply;
 mod backup;
 mod command;
 mod config;
@@ -19,6 +20,7 @@ mod figures;
 mod groups;
 mod help;
 mod hosts_remove;
+mod imports;
 mod jobs;
 mod json;
 mod labels;

@@ -96,3 +96,34 @@ fn the_rules_of_a_schedule_have_flags_and_keys_with_units() {
         "schedule.jitter: needs monitor_policy.auto_type 0 (periodic) and a crontab_rule",
     );
 }
+
+#[test]
+fn the_order_of_processes_has_flags_and_keys_with_units() {
+    let flags =
+        "--after db/postgres,restart --after db/migrate,when=exited_ok,where=any,patience=5m";
+    let expected = json!([
+        {"process": "db/postgres", "restart": true},
+        {"process": "db/migrate", "when": "exited_ok", "where": "any", "patience": 300}
+    ]);
+    assert_eq!(by_flags("after", flags), expected);
+    let tables = "[[after]]\nprocess = 'db/postgres'\nrestart = true\n\
+                  [[after]]\nprocess = 'db/migrate'\nwhen = 'exited_ok'\nwhere = 'any'\npatience = '5m'\n";
+    assert_eq!(by_file("after", tables), expected);
+    assert_eq!(by_flags("after", "--no-after"), Value::Null);
+    refused(
+        ["--after", "postgres"],
+        "after[0].process: must be NAMESPACE/NAME",
+    );
+    refused(
+        ["--after", "db/x,when=alive"],
+        "when: must be one of ready, up, exited_ok",
+    );
+    refused(
+        ["--after", "db/x,where=all,restart"],
+        "after[0].restart: needs where: same_host",
+    );
+    refused(
+        ["--after", "db/x,soon"],
+        "\"soon\" is unknown; there are when, where, patience, restart",
+    );
+}

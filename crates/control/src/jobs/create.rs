@@ -7,9 +7,10 @@ use model::job::{
 };
 use model::scope::{Selection, ViewFilter};
 use model::topology::BusinessId;
-use model::{Invalid, Namespace, UnixMillis};
+use model::{FullName, Invalid, Labels, Namespace, Spec, UnixMillis};
 
 use super::select::tasks_of;
+use super::update::{rolls_already, versions_of};
 use super::{JobSelection, Jobs};
 use crate::ControlError;
 
@@ -27,6 +28,19 @@ pub struct NewJob {
     pub batch: Option<BatchSize>,
     /// How many tasks the caller expects; with another number nothing happens.
     pub expect_count: Option<u64>,
+    /// Of an update, and of nothing else.
+    pub update: Option<NewUpdate>,
+}
+
+/// What a job that updates is to bring to hosts.
+#[derive(Debug, Clone)]
+pub struct NewUpdate {
+    /// The only process that the job may select.
+    pub process: FullName,
+    pub spec: Spec,
+    pub labels: Labels,
+    /// The version that the caller asked for by its number.
+    pub restores: Option<u32>,
 }
 
 impl NewJob {
@@ -49,13 +63,14 @@ impl NewJob {
             options,
             batch: None,
             expect_count: None,
+            update: None,
         }
     }
 
     /// Refuses options that the action cannot have, and what a job over registered processes cannot do.
     pub(super) fn check(&self) -> Result<(), Invalid> {
         let starts = match self.action {
-            JobAction::Start | JobAction::Restart | JobAction::Reload => true,
+            JobAction::Start | JobAction::Restart | JobAction::Reload | JobAction::Update => true,
             JobAction::Release => self.options.after_release.is_some(),
             JobAction::Stop
             | JobAction::ForceStop
@@ -67,11 +82,12 @@ impl NewJob {
         };
         if self.options.gate.is_some() && !starts {
             let rule = format!(
-                "is for start, restart and reload, after which processes run, not for {:?}",
+                "is for start, restart, reload and update, after which processes run, not for {:?}",
                 self.action.as_str()
             );
             return Err(Invalid::new("options.gate", rule));
         }
+        self.check_update()?;
         if self.selection.business().is_some() {
             return Ok(());
         }
@@ -105,6 +121,32 @@ impl NewJob {
         }
         Ok(())
     }
+
+    fn check_update(&self) -> Result<(), Invalid> {
+        let updates = self.action == JobAction::Update;
+        if updates && self.selection.business().is_some() {
+            let rule = "must be left out: the definitions of a business come from its topology";
+            return Err(Invalid::new("business", rule));
+        }
+        if updates && self.update.is_none() {
+            return Err(Invalid::required("update"));
+        }
+        if !updates && self.update.is_some() {
+            let rule = format!(
+                "is for the action update, not for {:?}",
+                self.action.as_str()
+            );
+            return Err(Invalid::new("update", rule));
+        }
+        if !updates && self.options.revert {
+            let rule = format!(
+                "is for the action update, which can be taken back, not for {:?}",
+                self.action.as_str()
+            );
+            return Err(Invalid::new("options.revert", rule));
+        }
+        Ok(())
+    }
 }
 
 impl Jobs {
@@ -119,7 +161,11 @@ impl Jobs {
         let (core, access) = (self.core.clone(), self.access.clone());
         self.core
             .commit(move |world| {
-                let id = core.jobs.table().next_id();
+                let (id, open_roll) = {
+                    let table = core.jobs.table();
+                    let rolls = |update: &NewUpdate| table.open_roll(&update.process);
+                    (table.next_id(), new.update.as_ref().and_then(rolls))
+                };
                 let (area, tasks) = tasks_of(world.fleet, id, &new)?;
                 let what = match &area {
                     JobArea::Business(business) => format!("business {business}"),
@@ -132,6 +178,9 @@ impl Jobs {
                     }
                     JobArea::Agents(version) => format!("agents to {version}"),
                 };
+                if let (Some(open), Some(update)) = (open_roll, &new.update) {
+                    return Err(rolls_already(&update.process, open));
+                }
                 let n_tasks = tasks.len();
                 let batch_size = new.batch.map(|batch| batch.of(n_tasks));
                 let row = JobRow {
@@ -151,6 +200,7 @@ impl Jobs {
                     cancelled_by: String::new(),
                     paused_by: String::new(),
                     retried_at: UnixMillis::NEVER,
+                    update: new.update.as_ref().map(|update| Box::new(update.begun())),
                 };
                 let object = format!("job {id}: {} {what}", new.action.as_str());
                 let detail = match new.selection {
@@ -159,6 +209,7 @@ impl Jobs {
                     JobSelection::Agents { .. } => format!("{n_tasks} agents"),
                 };
                 let changes = Changes {
+                    versions: versions_of(world.fleet, &row, &tasks),
                     jobs: vec![row],
                     job_tasks: tasks,
                     audit: vec![Audit::new(&caller, at, "create_job", object, detail)],

@@ -20,6 +20,8 @@ pub(super) struct Observed {
     pub(super) state: ProcessState,
     pub(super) pid: i32,
     pub(super) restarts: u32,
+    /// Its spec has a ready probe: it is ready only in that state.
+    pub(super) has_ready_probe: bool,
     /// How its last run ended, or why its check fails; may be empty.
     pub(super) detail: String,
 }
@@ -60,6 +62,14 @@ pub(super) fn judge(
     let Some(observed) = observed else {
         return Verdict::Failed("it is no longer registered".to_owned());
     };
+    // After a clock that was moved back, the time counts from now.
+    let progress = GateProgress {
+        from: progress.from.min(now),
+        seen: progress.seen.map(|run| GateRun {
+            since: run.since.min(now),
+            ..run
+        }),
+    };
     let wanted = gate.state.as_str();
     let window = i64::from(gate.secs) * 1000;
     let failed = |how: &str| {
@@ -74,7 +84,15 @@ pub(super) fn judge(
     };
     let is_trusted = progress.seen.is_some() || now >= progress.from.plus_millis(STALE_FOR_MILLIS);
     let is_good = match observed.state {
-        ProcessState::Running => true,
+        ProcessState::Ready => true,
+        ProcessState::Running => match gate.state {
+            GateState::Ready if !observed.has_ready_probe => true,
+            GateState::Ready if progress.seen.is_some() => {
+                return failed("it is not ready any more");
+            }
+            GateState::Ready => false,
+            GateState::Up => true,
+        },
         ProcessState::Unhealthy => match gate.state {
             GateState::Up => true,
             GateState::Ready if progress.seen.is_some() => return failed("it became unhealthy"),
@@ -177,6 +195,7 @@ mod tests {
             state,
             pid,
             restarts,
+            has_ready_probe: false,
             detail: String::new(),
         }
     }
@@ -288,6 +307,31 @@ mod tests {
     }
 
     #[test]
+    fn ready_needs_the_ready_probe_where_the_spec_has_one() {
+        let probed = |state| Observed {
+            has_ready_probe: true,
+            ..observed(state, 7, 0)
+        };
+        let (up, ready) = (probed(ProcessState::Running), probed(ProcessState::Ready));
+        let seen = [(0, up.clone()), (10, up.clone())];
+        assert_eq!(run(gate("up:10s"), &seen), (10, Verdict::Passed));
+        let seen = [(0, up.clone()), (3, ready.clone()), (13, ready.clone())];
+        assert_eq!(run(gate("ready:10s"), &seen), (13, Verdict::Passed));
+        assert_eq!(
+            run(gate("up:10s"), &[(0, ready.clone()), (10, up.clone())]),
+            (10, Verdict::Passed)
+        );
+        let (_, verdict) = run(gate("ready:10s"), &[(0, ready), (5, up.clone())]);
+        assert!(reason(&verdict).contains("it is not ready any more"));
+        let (secs, verdict) = run(gate("ready:10s"), &[(69, up.clone()), (70, up)]);
+        assert_eq!(secs, 70);
+        assert_eq!(
+            reason(&verdict),
+            "it was not ready within 70 s: it is running"
+        );
+    }
+
+    #[test]
     fn an_agent_that_is_away_is_waited_for() {
         let up = observed(ProcessState::Running, 7, 0);
         let away = observed(ProcessState::Unknown, 7, 0);
@@ -301,6 +345,16 @@ mod tests {
         let (secs, verdict) = run(gate("up:10s"), &[(0, away.clone()), (70, away)]);
         assert_eq!(secs, 70);
         assert!(reason(&verdict).contains("it is unknown"));
+    }
+
+    #[test]
+    fn a_clock_that_is_moved_back_delays_a_gate_by_its_own_time_at_most() {
+        let up = observed(ProcessState::Running, 7, 0);
+        let seen = [(0, up.clone()), (-5000, up.clone()), (-4990, up)];
+        assert_eq!(run(gate("up:10s"), &seen), (-4990, Verdict::Passed));
+        let away = observed(ProcessState::Unknown, 7, 0);
+        let (secs, _) = run(gate("up:10s"), &[(-5000, away.clone()), (-4930, away)]);
+        assert_eq!(secs, -4930);
     }
 
     #[test]

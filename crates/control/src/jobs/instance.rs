@@ -43,12 +43,15 @@ pub(super) fn is_connected(fleet: &Fleet, task: &JobTaskRow) -> bool {
 /// What the fleet shows of the process of a task; None if it is not registered.
 pub(super) fn observed(fleet: &Fleet, task: &JobTaskRow) -> Option<Observed> {
     let row = row_of(fleet, task)?;
-    let health = row.health().filter(|health| !health.ok);
+    let probes = row.probes();
+    let results = [row.health(), probes.ready, probes.live].into_iter();
+    let health = results.flatten().find(|result| !result.ok);
     let exit = || row.last_exit().map(|last| last.exit.to_string());
     Some(Observed {
         state: row.process_state(),
         pid: row.pid(),
         restarts: row.restarts(),
+        has_ready_probe: row.definition().spec.probes.ready.is_some(),
         detail: match health {
             Some(health) => health.message,
             None => exit().unwrap_or_default(),

@@ -135,15 +135,7 @@ fn next_of_unit(
     else {
         return;
     };
-    // The first failed task is reported as the cause.
-    let failed = || with(JobStatus::Failed).filter(|task| task.blocks_others);
-    let cause = failed().min_by_key(|task| (task.ended_at, task.ordinal));
-    let n_failed = failed().count();
-    let canary = canary(tasks, order, options);
-    let canary_failed = failed().any(|task| canary.contains(&task.ordinal));
-    if let Some(cause) = cause
-        && (canary_failed || n_failed > options.max_failures as usize)
-    {
+    if let Some(cause) = limit_broken_by(tasks, order, options) {
         let pending = with(JobStatus::Pending);
         step.blocked
             .extend(pending.map(|task| (task.ordinal, cause.ordinal)));
@@ -172,6 +164,37 @@ fn next_of_unit(
         batch.truncate(size.max(1) as usize);
     }
     step.begin.extend(batch);
+}
+
+/// Whether more tasks have failed than the job may have, or one of its canary.
+pub(super) fn is_past_limit(
+    tasks: &[TaskBrief],
+    order: PriorityOrder,
+    options: &JobOptions,
+) -> bool {
+    let mut units: BTreeMap<u32, Vec<&TaskBrief>> = BTreeMap::new();
+    for task in tasks {
+        units.entry(task.unit).or_default().push(task);
+    }
+    let mut units = units.values();
+    units.any(|unit| limit_broken_by(unit, order, options).is_some())
+}
+
+/// The task whose failure ends the unit: the first that failed, if they are too many or one of the canary failed.
+fn limit_broken_by<'a>(
+    tasks: &[&'a TaskBrief],
+    order: PriorityOrder,
+    options: &JobOptions,
+) -> Option<&'a TaskBrief> {
+    let failed = || {
+        let failed = |task: &&&TaskBrief| task.status == JobStatus::Failed && task.blocks_others;
+        tasks.iter().filter(failed)
+    };
+    let cause = failed().min_by_key(|task| (task.ended_at, task.ordinal))?;
+    let canary = canary(tasks, order, options);
+    let canary_failed = failed().any(|task| canary.contains(&task.ordinal));
+    let is_broken = canary_failed || failed().count() > options.max_failures as usize;
+    is_broken.then_some(*cause)
 }
 
 /// The tasks of the first batch, where the job has a canary: the first of the first rank.

@@ -1,5 +1,6 @@
 //! Pauses, resumes and cancels jobs.
 
+use model::UnixMillis;
 use model::access::{Audit, Caller, Permission};
 use model::change::Changes;
 use model::job::{JobId, JobRow, JobStatus, JobTaskRow};
@@ -75,34 +76,40 @@ impl Jobs {
                 let Some(job) = table.open.get(&id) else {
                     return Err(ControlError::Conflict(format!("job {id} is over")));
                 };
-                let by = user_or_app(&caller.user, &caller.app);
-                let pending = job.tasks.iter();
-                let pending = pending.filter(|task| task.status == JobStatus::Pending);
-                let tasks = pending.map(|task| JobTaskRow {
-                    status: JobStatus::Failed,
-                    code: CANCELLED,
-                    reason: format!("not begun: the job was cancelled by {by}"),
-                    ended_at: at,
-                    ..task.clone()
-                });
-                let changes = Changes {
-                    job_tasks: tasks.collect(),
-                    jobs: vec![JobRow {
-                        cancelled_by: by.clone(),
-                        paused_by: String::new(),
-                        ..job.row.clone()
-                    }],
-                    audit: vec![Audit::new(
-                        &caller,
-                        at,
-                        "cancel_job",
-                        format!("job {id}"),
-                        String::new(),
-                    )],
-                    ..Changes::default()
-                };
-                Ok((changes, ()))
+                Ok((cancelled(job, &caller, at, |_| {}), ()))
             })
             .await
+    }
+}
+
+/// Ends the tasks that have not begun. `further` changes the row of the job.
+pub(super) fn cancelled(
+    job: &OpenJob,
+    caller: &Caller,
+    at: UnixMillis,
+    further: impl FnOnce(&mut JobRow),
+) -> Changes {
+    let by = user_or_app(&caller.user, &caller.app);
+    let pending = job.tasks.iter();
+    let pending = pending.filter(|task| task.status == JobStatus::Pending);
+    let tasks = pending.map(|task| JobTaskRow {
+        status: JobStatus::Failed,
+        code: CANCELLED,
+        reason: format!("not begun: the job was cancelled by {by}"),
+        ended_at: at,
+        ..task.clone()
+    });
+    let mut row = JobRow {
+        cancelled_by: by.clone(),
+        paused_by: String::new(),
+        ..job.row.clone()
+    };
+    further(&mut row);
+    let object = format!("job {}", row.id);
+    Changes {
+        job_tasks: tasks.collect(),
+        jobs: vec![row],
+        audit: vec![Audit::new(caller, at, "cancel_job", object, String::new())],
+        ..Changes::default()
     }
 }

@@ -5,10 +5,12 @@ use std::collections::BTreeSet;
 use fleet::Fleet;
 use model::access::{Audit, Caller, Permission};
 use model::change::Changes;
-use model::job::{JobId, JobRow, JobStatus, JobTaskRow, TaskOrder};
+use model::job::{JobId, JobRow, JobStatus, JobTaskRow, JobUpdate, TaskOrder};
 use model::{Code, UnixMillis};
 
+use super::revert::can_be_reverted;
 use super::select::unit_of;
+use super::update::rolls_already;
 use super::{JobView, Jobs};
 use crate::ControlError;
 
@@ -55,6 +57,12 @@ impl Jobs {
                     }
                     None => return Ok((Changes::default(), None)),
                 };
+                if row.update.is_some() {
+                    let update = can_be_reverted(row)?;
+                    if let (None, Some(other)) = (open, table.open_roll(&update.process)) {
+                        return Err(rolls_already(&update.process, other));
+                    }
+                }
                 let retried = retried(world.fleet, row, tasks, retry.ordinals.as_ref())?;
                 let n_tasks = retried.len() as u32;
                 let job_tasks = match open {
@@ -77,6 +85,12 @@ impl Jobs {
                         ended_at: UnixMillis::NEVER,
                         cancelled_by: String::new(),
                         retried_at: at,
+                        update: row.update.clone().map(|update| {
+                            Box::new(JobUpdate {
+                                revert_asked_by: String::new(),
+                                ..*update
+                            })
+                        }),
                         ..row.clone()
                     }],
                     job_tasks,

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use model::access::Caller;
 use model::change::{Changes, ProcessId};
-use model::job::{AfterRelease, JobAction, JobId, JobRow, JobStatus, JobTarget, JobTaskRow};
+use model::job::{
+    AfterRelease, JobAction, JobId, JobRow, JobStatus, JobTarget, JobTaskRow, JobUpdate,
+};
 use model::{Code, FullName, Op, OpId, Outcome, TaskId, UnixMillis};
 use tokio::sync::watch;
 
@@ -14,6 +16,7 @@ use super::Jobs;
 use super::gate::{self, Verdict};
 use super::instance::{instance_of, is_connected, observed, registration};
 use super::order::{self, Step, TaskBrief};
+use super::revert::reverted_by;
 use super::settle::{BLOCKED, NO_COMMAND, settled};
 use super::table::OpenJob;
 use super::workers::Workers;
@@ -98,7 +101,8 @@ impl Jobs {
                 let Some(job) = table.open.get(&id) else {
                     return Ok((Changes::default(), None));
                 };
-                Ok(JobStep::at(&core, world, job, &stored, &done).plan(&done))
+                let next_id = table.next_id();
+                Ok(JobStep::at(&core, world, job, next_id, &stored, &done).plan(&done))
             })
             .await
     }
@@ -135,15 +139,19 @@ impl Jobs {
 }
 
 /// One step of one job.
-struct JobStep<'a> {
-    core: &'a Core,
-    world: &'a World<'a>,
-    job: &'a OpenJob,
-    now: UnixMillis,
+pub(super) struct JobStep<'a> {
+    pub(super) core: &'a Core,
+    pub(super) world: &'a World<'a>,
+    pub(super) job: &'a OpenJob,
+    pub(super) now: UnixMillis,
     /// The tasks that this step changes, by ordinal.
-    moved: HashMap<u32, JobTaskRow>,
+    pub(super) moved: HashMap<u32, JobTaskRow>,
     /// When the next task may pass the gate of the job.
-    gate_at: Option<UnixMillis>,
+    pub(super) gate_at: Option<UnixMillis>,
+    /// What the job updates, with the definitions that this step adds.
+    pub(super) update: Option<Box<JobUpdate>>,
+    /// The id of a further job.
+    pub(super) next_id: JobId,
 }
 
 impl<'a> JobStep<'a> {
@@ -151,6 +159,7 @@ impl<'a> JobStep<'a> {
         core: &'a Core,
         world: &'a World<'a>,
         job: &'a OpenJob,
+        next_id: JobId,
         stored: &StoredOutcomes,
         done: &ConfigResults,
     ) -> Self {
@@ -161,6 +170,8 @@ impl<'a> JobStep<'a> {
             now: core.now(),
             moved: HashMap::new(),
             gate_at: None,
+            update: None,
+            next_id,
         };
         step.settle(stored);
         step.judge_gates();
@@ -255,7 +266,7 @@ impl<'a> JobStep<'a> {
         row.action == JobAction::Release && row.options.after_release.is_some()
     }
 
-    fn brief(&self, task: &JobTaskRow) -> TaskBrief {
+    pub(super) fn brief(&self, task: &JobTaskRow) -> TaskBrief {
         let task = self.moved.get(&task.ordinal).unwrap_or(task);
         TaskBrief {
             // A missing command concerns that process alone, and failures before a retry were accepted by it.
@@ -275,7 +286,7 @@ impl<'a> JobStep<'a> {
             // Nothing more begins, and nothing that has not begun is given up.
             false => Step::default(),
         };
-        if self.core.jobs.waits_for_agents(row.id) {
+        if self.waits_for_agents() {
             let n_due = next.begin.len();
             next.begin.retain(|ordinal| self.is_connected(*ordinal));
             if next.begin.len() < n_due {
@@ -296,6 +307,7 @@ impl<'a> JobStep<'a> {
             }
         }
         let mut changes = match (row.action.op(), row.options.after_release) {
+            _ if row.action == JobAction::Update => self.begin_update(draft, &next.begin),
             (Some(op), _) => self.begin(draft, &next.begin, op),
             (None, after) => {
                 self.begin_config(&next.begin);
@@ -318,8 +330,9 @@ impl<'a> JobStep<'a> {
             true if statuses.any(|status| status == JobStatus::Failed) => JobStatus::Failed,
             true => JobStatus::Succeeded,
         };
-        if status != row.status {
-            changes.jobs.push(JobRow {
+        let mut revert = None;
+        if status != row.status || self.update.is_some() {
+            let ended = JobRow {
                 status,
                 ended_at: match over {
                     true => self.now,
@@ -329,17 +342,34 @@ impl<'a> JobStep<'a> {
                     true => String::new(),
                     false => row.paused_by.clone(),
                 },
+                update: self.update.take().or_else(|| row.update.clone()),
                 ..row.clone()
+            };
+            revert = match over {
+                true => self.revert(&ended),
+                false => None,
+            };
+            changes.jobs.push(match &revert {
+                Some(revert) => reverted_by(ended, revert.row.id),
+                None => ended,
             });
         }
         let gate_at = self.gate_at;
         let mut moved: Vec<JobTaskRow> = self.moved.into_values().collect();
         moved.sort_by_key(|task| task.ordinal);
         changes.job_tasks = moved;
+        if let Some(revert) = revert {
+            let by = Caller {
+                app: row.app.clone(),
+                user: row.user.clone(),
+                ..Caller::system()
+            };
+            revert.add_to(self.world, &mut changes, &by);
+        }
         (changes, next.wake_at.into_iter().chain(gate_at).min())
     }
 
-    fn task(&self, ordinal: u32) -> Option<&JobTaskRow> {
+    pub(super) fn task(&self, ordinal: u32) -> Option<&JobTaskRow> {
         let task = self.job.tasks.get(ordinal as usize)?;
         Some(self.moved.get(&ordinal).unwrap_or(task))
     }
@@ -357,7 +387,7 @@ impl<'a> JobStep<'a> {
         self.fail(ordinal, BLOCKED, reason);
     }
 
-    fn fail(&mut self, ordinal: u32, code: Code, reason: String) {
+    pub(super) fn fail(&mut self, ordinal: u32, code: Code, reason: String) {
         let Some(task) = self.task(ordinal).cloned() else {
             return;
         };
@@ -441,7 +471,10 @@ impl<'a> JobStep<'a> {
     }
 
     /// The registered process of a job task.
-    fn target(&self, ordinal: u32) -> Result<(ProcessId, FullName, model::Host), (Code, String)> {
+    pub(super) fn target(
+        &self,
+        ordinal: u32,
+    ) -> Result<(ProcessId, FullName, model::Host), (Code, String)> {
         let not_there = |what: &str| (Code::NOT_REGISTERED, what.to_owned());
         let task = self
             .task(ordinal)
@@ -474,7 +507,8 @@ impl<'a> JobStep<'a> {
             | JobAction::Generate
             | JobAction::Release
             | JobAction::Diff
-            | JobAction::UpgradeAgent => false,
+            | JobAction::UpgradeAgent
+            | JobAction::Update => false,
         };
         if needs_start && row.program.start_cmd.trim().is_empty() {
             let reason = format!("process {} has no start_cmd", row.id());

@@ -6,15 +6,15 @@ use fleet::view::{Instance, ViewRow};
 use fleet::{Filter, Fleet, Row};
 use model::job::{
     Isolation, JobAction, JobArea, JobId, JobObject, JobOptions, JobStatus, JobTarget,
-    JobTaskLabel, JobTaskRow, MAX_JOB_TASKS,
+    JobTaskLabel, JobTaskRow, MAX_JOB_TASKS, MAX_UPDATE_DEFINITIONS, TaskUpdate,
 };
 use model::scope::ViewFilter;
 use model::selector::ProcessOnHost;
 use model::topology::{BkProcessId, BusinessId, inst_id, split_instance_name};
 use model::{Code, FullName, Host, Invalid, Namespace, UnixMillis};
 
-use super::NewJob;
 use super::arrange::arrange;
+use super::{NewJob, NewUpdate};
 use crate::ControlError;
 use crate::templates::has_templates;
 use crate::topology::{instances, is_expected, no_such_business};
@@ -51,7 +51,7 @@ pub(super) fn tasks_of(
     id: JobId,
     new: &NewJob,
 ) -> Result<(JobArea, Vec<JobTaskRow>), ControlError> {
-    let tasks = match &new.selection {
+    let mut tasks = match &new.selection {
         JobSelection::View { filter, except } => tasks_of_view(fleet, id, new, filter, except)?,
         JobSelection::Processes { filter, except } => {
             let rows = registered(fleet, new, filter, except)?;
@@ -70,6 +70,13 @@ pub(super) fn tasks_of(
                 .collect()
         }
     };
+    if let Some(update) = &new.update {
+        for task in &mut tasks {
+            only(task, new.field, update)?;
+            task.update = Some(TaskUpdate::default());
+        }
+        check_definitions(fleet, new.field, update)?;
+    }
     let tasks = match &new.options.order {
         None => tasks,
         Some(order) => arrange(fleet, tasks, order),
@@ -94,6 +101,37 @@ pub(super) fn check_count(expected: Option<u64>, count: usize) -> Result<(), Con
             count: count as u64,
         }),
         Some(_) | None => Ok(()),
+    }
+}
+
+/// Refuses a task of another process than the one that the job updates.
+fn only(task: &JobTaskRow, field: &str, update: &NewUpdate) -> Result<(), Invalid> {
+    match &task.target {
+        JobTarget::Registered { registered, .. } if *registered == update.process => Ok(()),
+        JobTarget::Registered { .. } | JobTarget::Instance { .. } | JobTarget::Agent { .. } => {
+            let rule = format!(
+                "must select only {}, which the job updates, and selects {}",
+                update.process,
+                task.title()
+            );
+            Err(Invalid::new(field, rule))
+        }
+    }
+}
+
+/// Refuses an update of hosts with more definitions than a job keeps.
+fn check_definitions(fleet: &Fleet, field: &str, update: &NewUpdate) -> Result<(), Invalid> {
+    let name = fleet.name_id(&update.process);
+    let count = name.map_or(0, |name| fleet.definitions_of(name).count());
+    match count >= MAX_UPDATE_DEFINITIONS {
+        false => Ok(()),
+        true => {
+            let rule = format!(
+                "selects a process with {count} different definitions; one job takes up to {}",
+                MAX_UPDATE_DEFINITIONS - 1
+            );
+            Err(Invalid::new(field, rule))
+        }
     }
 }
 
@@ -199,6 +237,7 @@ fn pending(
         started_at: UnixMillis::NEVER,
         ended_at: UnixMillis::NEVER,
         gate: None,
+        update: None,
     }
 }
 
@@ -323,7 +362,8 @@ fn instances_for<'a>(fleet: &Fleet, row: &ViewRow<'a>, action: JobAction) -> Vec
         | JobAction::Generate
         | JobAction::Release
         | JobAction::Diff
-        | JobAction::UpgradeAgent => instances(fleet, row),
+        | JobAction::UpgradeAgent
+        | JobAction::Update => instances(fleet, row),
     }
 }
 

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
 use locks::{Mutex, MutexGuard};
-use model::OpId;
 use model::change::Changes;
 use model::job::{JobArea, JobId, JobRow, JobStatus, JobTaskRow};
+use model::{FullName, OpId};
 use store::JobCounts;
 use tokio::sync::{Notify, watch};
 
@@ -110,9 +110,10 @@ impl JobTable {
         let mut moved = BTreeSet::new();
         for row in &changes.jobs {
             self.last_id = self.last_id.max(row.id.0);
-            moved.insert(row.id);
             match self.open.get_mut(&row.id) {
                 Some(job) => job.row = row.clone(),
+                // It ended before.
+                None if row.status.is_over() => continue,
                 None => {
                     let job = OpenJob {
                         row: row.clone(),
@@ -122,6 +123,7 @@ impl JobTable {
                     self.open.insert(row.id, job);
                 }
             }
+            moved.insert(row.id);
         }
         // Sorted by ordinal: several commits that are folded in at once are ordered by revision.
         let mut job_tasks: Vec<&JobTaskRow> = changes.job_tasks.iter().collect();
@@ -186,6 +188,15 @@ impl JobTable {
         Some((job.row.area.clone(), n_ended as usize))
     }
 
+    /// An open job that updates this process.
+    pub(super) fn open_roll(&self, process: &FullName) -> Option<JobId> {
+        let mut rolls = self.open.values().filter(|job| {
+            let update = job.row.update.as_ref();
+            update.is_some_and(|update| update.process == *process)
+        });
+        rolls.next().map(|job| job.row.id)
+    }
+
     pub(super) fn next_id(&self) -> JobId {
         JobId(self.last_id + 1)
     }
@@ -226,6 +237,7 @@ mod tests {
             cancelled_by: String::new(),
             paused_by: String::new(),
             retried_at: UnixMillis::NEVER,
+            update: None,
         }
     }
 
@@ -249,6 +261,7 @@ mod tests {
             started_at: UnixMillis::NEVER,
             ended_at: UnixMillis::NEVER,
             gate: None,
+            update: None,
         }
     }
 

@@ -152,7 +152,8 @@ pub fn blocked_in_view(
         | JobAction::Generate
         | JobAction::Release
         | JobAction::Diff
-        | JobAction::UpgradeAgent => false,
+        | JobAction::UpgradeAgent
+        | JobAction::Update => false,
     };
     if needs_start && program.start_cmd.trim().is_empty() {
         return Some(BlockReason::NoCommand);

@@ -9,6 +9,7 @@ use model::access::{Audit, Caller, Permission};
 use model::change::{Changes, OutcomeRow, TargetRow, TaskRow};
 use model::operation::{GRACE_SECS, OutcomeSubject};
 use model::spec::{Policy, Probe};
+use model::version::{VersionOrigin, VersionSource};
 use model::{Code, FullName, Host, Invalid, Labels, Op, OpId, Outcome, Spec, TaskId, UnixMillis};
 
 use super::tasks::{MAX_OPEN_TARGETS, Tasks};
@@ -16,6 +17,7 @@ use super::{Operations, too_many_open};
 use crate::answers::{NAMED_IN_AUDIT, resolve, shortened, spec_lacking};
 use crate::commit::World;
 use crate::draft::{Content, Draft};
+use crate::registry::after::refuse_cycles;
 use crate::{ControlError, HostSelector, Mode, TargetHost, secrets};
 
 /// One line of an operate request. `operate_proc_multi` has many.
@@ -72,9 +74,11 @@ impl Operations {
                     if by_labels && let Some(denied) = line.denied(world.fleet, &caller) {
                         return Ok((Changes::default(), Err(denied)));
                     }
-                    plan.add(index, line)?;
+                    plan.add(index, line, &caller)?;
                 }
-                Ok((plan.finish(&caller, &lines), Ok(id)))
+                let changes = plan.finish(&caller, &lines);
+                refuse_cycles(world.fleet, &changes)?;
+                Ok((changes, Ok(id)))
             })
             .await?;
         match id {
@@ -216,6 +220,21 @@ impl<'a> OperatePlan<'a> {
         self.add_registered(&Line::of_registered(name, op), host)
     }
 
+    /// The same, of a process whose definition this draft replaces: its limits of time are those of the new one.
+    pub(crate) fn add_updated(
+        &mut self,
+        name: FullName,
+        op: Op,
+        host: Host,
+        content: Content,
+    ) -> OpId {
+        let line = Line {
+            content: Some(content),
+            ..Line::of_registered(name, op)
+        };
+        self.add_registered(&line, host)
+    }
+
     /// The same, of a line that further processes share.
     pub(super) fn add_registered(&mut self, line: &Line, host: Host) -> OpId {
         let asked = TargetHost {
@@ -266,10 +285,17 @@ impl<'a> OperatePlan<'a> {
         )
     }
 
-    pub(super) fn add(&mut self, index: usize, line: &Line) -> Result<(), Invalid> {
+    pub(super) fn add(
+        &mut self,
+        index: usize,
+        line: &Line,
+        caller: &Caller,
+    ) -> Result<(), Invalid> {
         if let Some(content) = &line.content {
+            let origin = VersionOrigin::new(VersionSource::Operate, &caller.app, &caller.user);
+            let (name, hosts) = (&line.name, &line.hosts);
             self.draft
-                .register(&line.name, content, &line.hosts, Mode::Update);
+                .register(name, content, hosts, Mode::Update, &origin);
         }
         for asked in &line.hosts {
             let resolved = resolve(self.draft.fleet, asked);
@@ -370,19 +396,31 @@ impl<'a> OperatePlan<'a> {
             })),
             ..Outcome::plain(code, message, self.draft.at)
         });
-        let deadline = self.deadline(id, line, &policy);
+        // A start waits this long for its dependencies.
+        let waits_secs = match spec.is_some_and(|spec| !spec.after.is_empty()) {
+            true => policy.op_timeout,
+            false => 0,
+        };
+        let deadline = self.deadline(id, line, &policy, waits_secs);
         let probe = line.probe.clone().filter(|_| !known);
         self.push(line, asked, Some(id), probe, deadline, outcome);
     }
 
     /// Its own time limit, counted from the end of earlier operations on the same process.
-    fn deadline(&self, host: model::change::HostId, line: &Line, policy: &Policy) -> UnixMillis {
+    fn deadline(
+        &self,
+        host: model::change::HostId,
+        line: &Line,
+        policy: &Policy,
+        waits_secs: u32,
+    ) -> UnixMillis {
         let begins = self
             .tasks
             .latest_deadline(host, &line.name)
             .unwrap_or(self.draft.at)
             .max(self.draft.at);
-        begins.plus_millis(i64::from(line.op.max_secs(policy).saturating_add(GRACE_SECS)) * 1000)
+        let secs = line.op.max_secs(policy).saturating_add(GRACE_SECS);
+        begins.plus_millis(i64::from(secs.saturating_add(waits_secs)) * 1000)
     }
 
     fn push(

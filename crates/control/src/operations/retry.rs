@@ -53,7 +53,7 @@ impl Operations {
                 let mut plan = OperatePlan::new(world, &core.tasks, retry, at);
                 plan.retries = Some(id);
                 for (index, line) in lines.iter().enumerate() {
-                    plan.add(index, line)?;
+                    plan.add(index, line, &caller)?;
                 }
                 let what = format!("task {id}: {n_targets} failed targets again");
                 Ok((plan.into_changes(&caller, what), retry))

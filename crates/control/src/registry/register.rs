@@ -3,9 +3,11 @@
 use std::collections::HashMap;
 
 use model::access::{Audit, Caller, Permission};
+use model::version::{VersionOrigin, VersionSource};
 use model::{FullName, Host, Labels, Spec};
 
 use super::Registry;
+use super::after::refuse_cycles;
 use crate::answers::trail;
 use crate::draft::{Content, Draft};
 use crate::{ControlError, HostAnswer, TargetHost};
@@ -27,6 +29,8 @@ pub struct Registration {
     /// `bk_supplier_id` of the hosts that have one.
     pub suppliers: HashMap<Host, i64>,
     pub mode: Mode,
+    /// The version whose definition this is, where it was asked for by its number.
+    pub restores: Option<u32>,
 }
 
 impl Registry {
@@ -43,21 +47,32 @@ impl Registry {
         let core = &self.core;
         core.commit(move |world| {
             let mut draft = Draft::new(world, at);
-            let answers = draft.register(&request.name, &content, &request.hosts, request.mode);
-            draft.note_suppliers(&request.suppliers, &answers);
-            let action = match request.mode {
-                Mode::Register => "register",
-                Mode::Update => "update",
+            let source = match (request.mode, request.restores) {
+                (_, Some(_)) => VersionSource::Rollback,
+                (Mode::Register, None) => VersionSource::Register,
+                (Mode::Update, None) => VersionSource::Update,
             };
-            let detail = trail(&answers);
+            let origin = VersionOrigin {
+                restores: request.restores,
+                ..VersionOrigin::new(source, &caller.app, &caller.user)
+            };
+            let (name, hosts) = (&request.name, &request.hosts);
+            let answers = draft.register(name, &content, hosts, request.mode, &origin);
+            draft.note_suppliers(&request.suppliers, &answers);
+            let detail = match request.restores {
+                None => trail(&answers),
+                Some(number) => format!("to version {number}: {}", trail(&answers)),
+            };
             draft.audit(Audit::new(
                 &caller,
                 at,
-                action,
+                source.as_str(),
                 request.name.to_string(),
                 detail,
             ));
-            Ok((draft.finish(), answers))
+            let changes = draft.finish();
+            refuse_cycles(world.fleet, &changes)?;
+            Ok((changes, answers))
         })
         .await
     }

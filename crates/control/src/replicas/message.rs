@@ -85,6 +85,9 @@ pub(super) struct HostBlock {
     /// The memory of runs that the kernel killed, of some of these processes, encoded by the fleet.
     #[prost(bytes = "vec", tag = "10")]
     pub(super) memories: Vec<u8>,
+    /// The results of the probes of some of these processes, encoded by the fleet.
+    #[prost(bytes = "vec", tag = "11")]
+    pub(super) probes: Vec<u8>,
 }
 
 /// Every agent that the sender holds within a range of hosts.

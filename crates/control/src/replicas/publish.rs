@@ -214,6 +214,7 @@ impl Replicas {
                 statuses: written.statuses,
                 conditions: written.conditions,
                 memories: written.memories,
+                probes: written.probes,
                 ..HostBlock::default()
             });
         }
@@ -282,6 +283,7 @@ fn full_block(fleet: &Fleet, host: HostId, own: OwnSession, written: WrittenStat
         statuses: written.statuses,
         conditions: written.conditions,
         memories: written.memories,
+        probes: written.probes,
     }
 }
 

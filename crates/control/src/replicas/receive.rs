@@ -255,9 +255,10 @@ impl Replicas {
                 statuses,
                 conditions,
                 memories,
+                probes,
                 ..
             } = block;
-            let read = fleet.read_statuses(host, statuses, conditions, memories);
+            let read = fleet.read_statuses(host, statuses, conditions, memories, probes);
             (address, came_up, read)
         };
         if came_up && block.full {

@@ -12,7 +12,7 @@ use model::change::{Changes, HostId, NameId};
 use model::{Namespace, OpId, UnixMillis};
 use tokio::sync::Notify;
 use tokio::time::Instant;
-use wire::{Bye, Move, Welcome};
+use wire::{Bye, Dependencies, Move, Welcome};
 
 use super::config_files::FileSlots;
 use super::question::Questions;
@@ -37,6 +37,8 @@ pub(crate) struct Outbox {
     /// The enrolment of its certificate; a later one ends the connection. None if this replica was behind, and may not know
     /// that enrolment.
     pub(super) enrolled_at: Option<UnixMillis>,
+    /// A hash of what was last told about dependencies on other hosts; 0 for nothing.
+    pub(super) told_dependencies: AtomicU64,
     pub(super) asked_to_move: Mutex<Option<Instant>>,
     /// This replica may be behind the agent, so specs and commands wait.
     pub(super) is_behind: AtomicBool,
@@ -48,6 +50,8 @@ pub(super) struct Pending {
     pub(super) desired: ChangedProcesses,
     /// Namespaces whose process groups changed.
     pub(super) groups: BTreeSet<Namespace>,
+    /// What dependencies on other hosts have come to.
+    pub(super) dependencies: Option<Dependencies>,
     pub(super) commands: VecDeque<OpId>,
     pub(super) results: Vec<OpId>,
     pub(super) events_through: u64,

@@ -43,7 +43,8 @@ pub(crate) async fn work(templates: Arc<Templates>, job: JobRow, task: JobTaskRo
         | JobAction::ForceStop
         | JobAction::SetAuto
         | JobAction::UnsetAuto
-        | JobAction::UpgradeAgent => Ok(()),
+        | JobAction::UpgradeAgent
+        | JobAction::Update => Ok(()),
     };
     result.failed = worked.err().map(|failure| (failure.code, failure.reason));
     result

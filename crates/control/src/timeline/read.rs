@@ -53,7 +53,9 @@ impl TimelineWord {
 
     fn of_event(kind: EventKind) -> Self {
         match kind {
-            EventKind::ProcessUnhealthy => Self::Health,
+            EventKind::ProcessUnhealthy | EventKind::ProcessNotReady | EventKind::ProcessReady => {
+                Self::Health
+            }
             EventKind::ConfigDrift => Self::Config,
             EventKind::ProcessExit
             | EventKind::ProcessRestartSuccess

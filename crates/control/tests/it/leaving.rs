@@ -35,7 +35,8 @@ async fn bye(agent: &FakeAgent) -> Option<Bye> {
         | DownKind::Command(_)
         | DownKind::Ack(_)
         | DownKind::Ask(_)
-        | DownKind::Move(_) => None,
+        | DownKind::Move(_)
+        | DownKind::Dependencies(_) => None,
     })
 }
 

@@ -4,6 +4,7 @@
 #![allow(clippy::disallowed_methods, reason = "tests inspect the fleet")]
 
 mod access;
+mod after;
 mod config_files;
 mod enrol;
 mod events;
@@ -27,3 +28,4 @@ mod templates;
 mod timeline;
 mod topology;
 mod topology_histories;
+mod updating;

@@ -43,6 +43,7 @@ pub(crate) fn job(action: JobAction, filter: Filter, options: JobOptions) -> New
         options,
         batch: None,
         expect_count: None,
+        update: None,
     }
 }
 

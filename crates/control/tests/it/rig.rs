@@ -152,6 +152,7 @@ impl Rig {
             hosts: asked(hosts),
             suppliers: Default::default(),
             mode,
+            restores: None,
         };
         let registry = self.control.registry();
         registry.register(&self.caller, request).await.unwrap()

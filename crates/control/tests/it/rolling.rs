@@ -143,6 +143,7 @@ async fn tasks_follow_hosts_or_the_values_of_a_label() {
             hosts: asked(&[host]),
             suppliers: Default::default(),
             mode: Mode::Register,
+            restores: None,
         };
         let registry = rig.control.registry();
         registry.register(&rig.caller, request).await.unwrap();

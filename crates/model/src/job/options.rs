@@ -40,6 +40,9 @@ pub struct JobOptions {
     pub order: Option<TaskOrder>,
     /// For config files: only these templates; empty means all that are bound.
     pub config_template_ids: Vec<TemplateId>,
+    /// Of an update: past its failures, hosts that were changed get back what they had.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub revert: bool,
     /// What to do to a process after its files were released.
     pub after_release: Option<AfterRelease>,
 }
@@ -104,7 +107,7 @@ pub struct Gate {
 pub enum GateState {
     /// It runs.
     Up,
-    /// It runs, its start check is over, and no check says that it is unhealthy.
+    /// It runs, its start check is over, no check says that it is unhealthy, and its ready probe succeeds, if it has one.
     Ready,
 }
 

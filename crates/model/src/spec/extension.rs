@@ -12,10 +12,18 @@ pub enum SpecExtension {
     Restart,
     Stop,
     Schedule,
+    Probes,
+    After,
 }
 
 impl SpecExtension {
-    pub const ALL: [Self; 3] = [Self::Restart, Self::Stop, Self::Schedule];
+    pub const ALL: [Self; 5] = [
+        Self::Restart,
+        Self::Stop,
+        Self::Schedule,
+        Self::Probes,
+        Self::After,
+    ];
 
     /// The name in frames, and of the section.
     pub const fn as_str(self) -> &'static str {
@@ -23,6 +31,8 @@ impl SpecExtension {
             Self::Restart => "restart",
             Self::Stop => "stop",
             Self::Schedule => "schedule",
+            Self::Probes => "probes",
+            Self::After => "after",
         }
     }
 
@@ -35,13 +45,15 @@ impl SpecExtension {
             Self::Restart => !spec.restart.is_default(),
             Self::Stop => !spec.stop.is_default(),
             Self::Schedule => !spec.schedule.is_default(),
+            Self::Probes => !spec.probes.is_default(),
+            Self::After => !spec.after.is_empty(),
         }
     }
 
     /// Whether an operation relies on it.
     fn concerns(self, op: Op) -> bool {
         match self {
-            Self::Restart | Self::Schedule => {
+            Self::Restart | Self::Schedule | Self::Probes | Self::After => {
                 matches!(op, Op::Start | Op::Restart | Op::Manage)
             }
             Self::Stop => matches!(op, Op::Stop | Op::Restart),

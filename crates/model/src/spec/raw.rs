@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 
 pub use keys::{SECTIONS, check_keys};
 
+use super::after::{self, RawDependency};
+use super::probes::RawProbes;
 use super::restart::RawRestart;
 use super::runtime::RawRuntime;
 use super::schedule::RawScheduleRules;
@@ -63,6 +65,10 @@ pub struct RawSpec {
     pub stop: Option<RawStop>,
     #[serde(deserialize_with = "lenient::object")]
     pub schedule: Option<RawScheduleRules>,
+    #[serde(deserialize_with = "lenient::object")]
+    pub probes: Option<RawProbes>,
+    #[serde(deserialize_with = "lenient::objects")]
+    pub after: Option<Vec<Option<RawDependency>>>,
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -176,6 +182,10 @@ impl RawSpec {
         let monitor_policy = policy.complete().map_err(|e| e.within("monitor_policy"))?;
         let op_timeout = monitor_policy.op_timeout;
         let schedule = self.schedule.unwrap_or_default();
+        let probes = self.probes.unwrap_or_default();
+        let probes = probes
+            .complete(&monitor_policy)
+            .map_err(|e| e.within("probes"))?;
         let has_rule = monitor_policy.auto_type == AutoType::Periodic
             && !monitor_policy.crontab_rule.is_empty();
         Ok(Spec {
@@ -191,6 +201,8 @@ impl RawSpec {
             schedule: schedule
                 .complete(has_rule)
                 .map_err(|e| e.within("schedule"))?,
+            probes,
+            after: after::complete(self.after.unwrap_or_default())?,
         })
     }
 
@@ -364,7 +376,7 @@ fn optional_user(field: &str, user: Option<String>) -> Result<String, Invalid> {
     Ok(user)
 }
 
-fn command(field: &str, text: Option<String>) -> Result<String, Invalid> {
+pub(super) fn command(field: &str, text: Option<String>) -> Result<String, Invalid> {
     let text = text.unwrap_or_default();
     ensure!(
         text.len() <= MAX_COMMAND_LEN && !text.contains('\0'),

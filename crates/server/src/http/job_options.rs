@@ -40,6 +40,7 @@ pub(crate) fn read(options: JobOptionsBody) -> Result<(JobOptions, Option<BatchS
             text if text.is_empty() => None,
             text => Some(TaskOrder::parse(&text)?),
         },
+        revert: options.revert.unwrap_or(false),
     };
     Ok((
         options,

@@ -172,6 +172,7 @@ fn write_figures(page: &mut Page, figures: &Figures) {
     write_agents(page, &figures.agents);
     page.single(&families::PROCESSES, figures.n_processes as u64);
     page.single(&families::PROCESSES_RUNNING, figures.n_running as u64);
+    page.single(&families::PROCESSES_READY, figures.n_ready as u64);
     page.single(&families::TASKS_OPEN, figures.n_tasks_open as u64);
     page.single(&families::TARGETS_OPEN, figures.n_targets_open as u64);
     page.single(&families::COMMITS, figures.commits);

@@ -45,6 +45,7 @@ mod timeline;
 mod tokens;
 mod topology;
 mod users;
+mod versions;
 mod view;
 mod watch;
 mod webhooks;
@@ -71,6 +72,8 @@ pub(crate) fn routes() -> OpenApiRouter<HttpState> {
             register::update,
             register::unregister
         ))
+        .routes(routes!(versions::list))
+        .routes(routes!(versions::rollback))
         .routes(routes!(logs::logs))
         .routes(routes!(why::why))
         .routes(routes!(runs::list))
@@ -114,6 +117,7 @@ pub(crate) fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(jobs::pause))
         .routes(routes!(jobs::resume))
         .routes(routes!(jobs::cancel))
+        .routes(routes!(jobs::revert))
         .routes(routes!(replicas::list))
         .routes(routes!(processes::names))
         .routes(routes!(search::search))

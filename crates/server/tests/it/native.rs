@@ -20,6 +20,7 @@ mod revoke_and_drain;
 mod tasks;
 mod templates;
 mod topology;
+mod versions;
 mod view;
 mod watch;
 mod webhooks;

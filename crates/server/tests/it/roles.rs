@@ -126,6 +126,7 @@ impl Operation {
             | "why"
             | "process_figures"
             | "process_runs"
+            | "list_process_versions"
             | "state_figures"
             | "list_agent_binaries"
             | "list_replicas" => Needs::View,
@@ -161,6 +162,8 @@ impl Operation {
             | "retry_task"
             | "pause_job"
             | "resume_job"
+            | "revert_job"
+            | "rollback_process"
             | "operate_process"
             | "operate_processes"
             | "update_process"
@@ -294,6 +297,7 @@ impl Operation {
             "register_process" | "update_process" => {
                 json!({"hosts": ["10.0.0.2"], "spec": spec()})
             }
+            "rollback_process" => json!({"to": 1}),
             "unregister_process" => json!({"hosts": ["10.0.0.2"]}),
             "create_app" => json!({"code": "new"}),
             "create_user" => json!({"name": "new", "password": "long enough"}),

@@ -41,6 +41,7 @@ EVERYWHERE = {
     "runtime": {"umask": "027", "env": {"A": "1"}},
     "restart": {"delay": 1, "factor": 2, "delay_max": 60, "give_up": "never"},
     "stop": {"signals": ["SIGQUIT", "TERM"], "grace": 5},
+    "probes": {"ready": {"http": {"port": 80, "path": "/", "status": [200, "3xx"]}}, "live": {"tcp": {"port": "80"}}},
 }
 NATIVE = {
     "agent_id": "agent-1",

@@ -81,5 +81,7 @@ pub(crate) fn spec() -> Spec {
         restart: Default::default(),
         stop: Default::default(),
         schedule: Default::default(),
+        probes: Default::default(),
+        after: Default::default(),
     }
 }

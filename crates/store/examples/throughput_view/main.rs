@@ -224,6 +224,7 @@ fn job(n: u32, status: JobStatus) -> JobRow {
         status,
         cancelled_by: String::new(),
         retried_at: UnixMillis::NEVER,
+        update: None,
     }
 }
 
@@ -253,6 +254,7 @@ fn task(job: u32, ordinal: u32, status: JobStatus) -> JobTaskRow {
         started_at: UnixMillis::from_secs(1_700_000_000),
         ended_at: UnixMillis::NEVER,
         gate: None,
+        update: None,
     }
 }
 

@@ -15,6 +15,7 @@ pub mod setting;
 pub mod task;
 pub mod timeline;
 pub mod topology;
+pub mod version;
 pub mod webhook;
 
 /// Makes each guarantee a test on this database.
@@ -73,6 +74,10 @@ macro_rules! conformance_tests {
             timeline::the_timeline_is_filtered_by_everything_at_once,
             timeline::the_old_timeline_is_purged,
             timeline::a_follower_gets_no_timeline,
+            version::versions_are_numbered_and_read_newest_first,
+            version::the_newest_version_again_adds_none,
+            version::the_oldest_versions_are_forgotten_and_their_numbers_not_reused,
+            version::a_follower_gets_no_versions,
             event::events_are_counted_by_time_and_value,
             event::events_are_listed_newest_first_in_pages,
             event::events_are_filtered_by_everything_at_once,

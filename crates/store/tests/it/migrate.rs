@@ -1,7 +1,7 @@
 //! Stores of earlier versions are brought up to date when they are opened.
 
 use model::access::Login;
-use model::change::{Changes, ProcessId, Revision};
+use model::change::{Changes, NameId, ProcessId, Revision};
 use model::job::{JobArea, JobTarget};
 use model::topology::{BkProcessId, BusinessId};
 use model::{Op, UnixMillis};
@@ -295,4 +295,73 @@ async fn hosts_of_a_postgres_store_of_version_6_stay() {
         database.server().execute(statements).unwrap();
     }
     check_6(&database).await;
+}
+
+/// The schema before versions, with two definitions of one process, and one of an instance of a business.
+const SQLITE_8: [&str; 3] = [
+    SQLITE_6,
+    include_str!("../../migrations/sqlite/0007_removed_hosts.sql"),
+    include_str!("../../migrations/sqlite/0008_host_labels.sql"),
+];
+const POSTGRES_8: [&str; 3] = [
+    POSTGRES_6,
+    include_str!("../../migrations/postgres/0007_removed_hosts.sql"),
+    include_str!("../../migrations/postgres/0008_host_labels.sql"),
+];
+
+fn definitions_8() -> &'static str {
+    let row = |id: u32, name: u32| {
+        let spec = sample::spec(id).to_json().replace('\'', "''");
+        format!("({id}, {name}, '{spec}', '{{\"n\":\"{id}\"}}')")
+    };
+    format!(
+        "INSERT INTO schema_version (version) VALUES (6), (7), (8);
+        INSERT INTO definitions (id, name, spec, labels) VALUES {}, {}, {};
+        INSERT INTO processes (id, host, name, definition, flag, managed, registered_at, incarnation, owner) VALUES
+            (1, 4, 1, 3, 1, 1, 5, 3, -1),
+            (2, 5, 1, 3, 1, 1, 5, 3, -1),
+            (3, 6, 1, 7, 1, 1, 5, 3, -1),
+            (4, 4, 2, 8, 1, 1, 5, 3, 46);",
+        row(3, 1),
+        row(7, 1),
+        row(8, 2)
+    )
+    .leak()
+}
+
+async fn check_8(database: &TestDatabase) {
+    let store = database.open().await;
+    let versions = store.versions(NameId(1)).await.unwrap();
+    let found = versions.iter().map(|version| {
+        let row = &version.row;
+        (version.number, &*row.spec, row.labels.get("n"), row.at)
+    });
+    let expected = [(2, 7), (1, 3)].map(|(number, n)| (number, sample::spec(n), n.to_string()));
+    let expected = expected
+        .iter()
+        .map(|(number, spec, n)| (*number, spec, Some(n.as_str()), UnixMillis::NEVER));
+    assert!(found.eq(expected), "{versions:?}");
+    assert_eq!(store.versions(NameId(2)).await.unwrap(), []);
+    store.close().await;
+}
+
+#[tokio::test]
+async fn definitions_of_a_sqlite_store_of_version_8_become_versions() {
+    let database = TestDatabase::sqlite();
+    std::fs::create_dir_all(database.file().parent().unwrap()).unwrap();
+    let schema = SQLITE_3.into_iter().chain(SQLITE_5).chain(SQLITE_8);
+    for statements in schema.chain([VERSIONS_5, definitions_8()]) {
+        crate::sqlite::change_directly(&database, statements).await;
+    }
+    check_8(&database).await;
+}
+
+#[tokio::test]
+async fn definitions_of_a_postgres_store_of_version_8_become_versions() {
+    let mut database = TestDatabase::postgres();
+    let schema = POSTGRES_3.into_iter().chain(POSTGRES_5).chain(POSTGRES_8);
+    for statements in schema.chain([VERSIONS_5, definitions_8()]) {
+        database.server().execute(statements).unwrap();
+    }
+    check_8(&database).await;
 }

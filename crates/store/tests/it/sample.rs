@@ -87,11 +87,13 @@ pub fn spec(n: u32) -> Spec {
         restart: Default::default(),
         stop: Default::default(),
         schedule: Default::default(),
+        probes: Default::default(),
+        after: Default::default(),
     }
 }
 
 /// Some labels; none for 0.
-fn labels(n: u32) -> Labels {
+pub fn labels(n: u32) -> Labels {
     let pairs = [("k".into(), n.to_string()), ("空".into(), String::new())];
     Labels::parse(pairs.into_iter().take(n as usize).collect()).unwrap()
 }

@@ -4,7 +4,8 @@
 //! - `stays LIVES_MS CODE` is the program itself; `fails CODE` starts none;
 //! - `restart …` ends the program first; `stop` and `kill` end it; `nothing CODE` only exits; `hangs` never exits.
 //!
-//! A life of 0 lasts for ever; a command that ends with `stubborn` ignores SIGTERM.
+//! A life of 0 lasts for ever; a command that ends with `stubborn` ignores SIGTERM. A command with `after NAME` must not be
+//! executed before a program of that name is there.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -24,6 +25,9 @@ const FIRST_PID: i32 = 100;
 const COMMAND_MS: u64 = 50;
 /// How long a program takes to exit after SIGTERM.
 const LEAVE_MS: u64 = 10;
+
+/// A program that ended this recently may still count as there: the agent has not heard of its end.
+const JUST_NOW_MS: u64 = 1000;
 
 /// Longer than any start attempt.
 const LASTING_MS: u64 = 30_000;
@@ -82,6 +86,8 @@ pub(super) struct ProcessTable {
     /// Programs that will start and write their pid file.
     coming: Vec<(u64, FakeProcess, PathBuf)>,
     ended: BTreeMap<i32, (Run, Exit, u32)>,
+    /// When the last program of each name ended.
+    last_ends: BTreeMap<String, u64>,
     pub(super) pid_files: BTreeMap<PathBuf, i32>,
     next_pid: i32,
     /// How much of the journal survives a loss of power.
@@ -104,6 +110,7 @@ impl ProcessTable {
             procs: BTreeMap::new(),
             coming: Vec::new(),
             ended: BTreeMap::new(),
+            last_ends: BTreeMap::new(),
             pid_files: BTreeMap::new(),
             next_pid: FIRST_PID,
             durable_length: 0,
@@ -142,6 +149,7 @@ impl ProcessTable {
             if !proc.name.is_empty() {
                 self.log
                     .push(format!("{} ({pid}) is gone: {}", proc.name, proc.exit));
+                self.last_ends.insert(proc.name.clone(), now);
             }
             self.ended.insert(pid, (proc.run, proc.exit, proc.agent));
         }
@@ -192,6 +200,7 @@ impl ProcessTable {
         self.log
             .push(format!("{} executes ({}) {command}", mark.name(), run.pid));
         let now = self.boot_ms();
+        self.check_order(command, mark);
         let mut shell = FakeProcess {
             run,
             root: run,
@@ -235,6 +244,23 @@ impl ProcessTable {
             _ => shell.exit = Exit::Code(127),
         }
         self.procs.insert(run.pid, shell);
+    }
+
+    /// Notes a command that is executed before the program that it needs is there.
+    fn check_order(&mut self, command: &str, mark: &Mark) {
+        let mut words = command.split_whitespace();
+        let needed = words.find(|word| *word == "after").and(words.next());
+        let Some(needed) = needed else {
+            return;
+        };
+        let is_there = self.procs.values().any(|proc| proc.name == needed);
+        let just_now = self.boot_ms().saturating_sub(JUST_NOW_MS);
+        let ended_now = self.last_ends.get(needed).is_some_and(|at| *at >= just_now);
+        if !is_there && !ended_now {
+            let name = mark.name();
+            let wrong = format!("{name} was started before {needed}, which it needs");
+            self.violations.push(wrong);
+        }
     }
 
     pub(super) fn signal(&mut self, run: Run, is_term: bool) {
@@ -308,6 +334,7 @@ impl ProcessTable {
         self.procs.clear();
         self.coming.clear();
         self.ended.clear();
+        self.last_ends.clear();
         self.booted = Instant::now();
         self.n_boots += 1;
         self.next_pid = FIRST_PID;

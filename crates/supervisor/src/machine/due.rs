@@ -1,6 +1,6 @@
 //! When a process needs its next tick. A process at rest needs none.
 
-use super::{Candidate, Cmd, Context, Phase, Process, Role, Step};
+use super::{Candidate, Cmd, Context, Phase, Process, Role, Step, order};
 
 /// A command that is still running is not taken for the process before this, whatever `start_check_secs` says: a launcher
 /// needs a moment to exit.
@@ -18,6 +18,7 @@ impl Process {
                 let late = work.began_boot_ms + cx.timeout_ms();
                 match &work.step {
                     Step::Check | Step::Launch(_) => None,
+                    Step::AwaitNeeds | Step::AwaitDependents => order::due(work, cx),
                     // Only after an observation that failed: otherwise these steps pass at once.
                     Step::Begin | Step::Close(_) => Some(next_poll(work.began_boot_ms, now)),
                     Step::Command { cmd, .. } => Some(match cmd.role {
@@ -49,7 +50,9 @@ impl Process {
                         let steps = [Some(late), further].into_iter().flatten();
                         Some(steps.filter(|at| *at > now).fold(look, u64::min))
                     }
-                    Step::Settle { until_boot_ms } => Some(*until_boot_ms),
+                    Step::Settle { until_boot_ms } | Step::AwaitReady { until_boot_ms } => {
+                        Some(*until_boot_ms)
+                    }
                 }
             }
         }

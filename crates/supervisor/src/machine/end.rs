@@ -14,27 +14,33 @@ use super::{
 
 impl Process {
     /// The process is up, as `start` and attempts want.
-    pub(super) fn started(&mut self, work: &Work, alive: LiveRun, out: &mut Vec<Action>) {
+    pub(super) fn started(
+        &mut self,
+        work: Box<Work>,
+        alive: LiveRun,
+        cx: &Context<'_>,
+        out: &mut Vec<Action>,
+    ) {
         self.stays_in_foreground = matches!(alive.form, Form::Foreground { .. });
         self.watched_files.begin_anew();
         self.resting = Resting::Stopped;
+        let mut current = CurrentRun::launched(alive, work.ran.as_ref().map(|ran| &ran.cmd));
+        (current.facts.dependencies).clone_from(&work.dependencies);
         match work.cause {
-            Cause::Operation(ticket) => {
-                self.attempts = FailedAttempts::default();
-                let ending = OperationEnd {
-                    ran: work.ran.clone(),
-                    ..messages::success(ticket)
-                };
-                self.set_desired(Flag::Running, true, ending, out);
+            Cause::Operation(_) if cx.spec.probes.ready.is_some() => {
+                out.push(Action::FindVersion);
+                return self.await_ready(work, current, cx);
             }
+            Cause::Operation(ticket) => self.start_succeeded(ticket, &work, out),
             Cause::Attempt(attempt) => {
                 let message = format!("restarted by attempt {attempt}; before: {}", work.reason);
                 out.push(emit(EventKind::ProcessRestartSuccess, &message, None));
                 self.message = message;
             }
+            Cause::Renewal => self.renewed(&work, out),
             Cause::Schedule | Cause::Unhealthy { .. } => self.message.clear(),
         }
-        let current = CurrentRun::launched(alive, work.ran.as_ref().map(|ran| &ran.cmd));
+        self.note_missing(&work);
         self.phase = Phase::Up { current };
         out.push(Action::FindVersion);
     }
@@ -50,6 +56,12 @@ impl Process {
                 }
                 return self.unhealthy_is_down(work.reason, since_boot_ms, cx, out);
             }
+            Cause::Renewal => {
+                if in_foreground {
+                    out.push(Action::Sweep);
+                }
+                return self.renew(work, cx, out);
+            }
             Cause::Attempt(_) | Cause::Schedule => {
                 return self.come_to_rest(Resting::Stopped, String::new());
             }
@@ -63,7 +75,7 @@ impl Process {
             work.stopping = None;
             work.began_boot_ms = cx.now.boot_ms;
             work.kill_target = None;
-            return self.launch(work, Role::Start, out);
+            return self.await_needs(work, cx, out);
         }
         let ending = OperationEnd {
             warning: work.stop_warning(cx),
@@ -88,7 +100,11 @@ impl Process {
                 self.phase = Phase::Up { current };
             }
             (
-                Cause::Operation(_) | Cause::Attempt(_) | Cause::Schedule | Cause::Unhealthy { .. },
+                Cause::Operation(_)
+                | Cause::Attempt(_)
+                | Cause::Schedule
+                | Cause::Unhealthy { .. }
+                | Cause::Renewal,
                 _,
             ) => {
                 self.close(work, messages::not_reloaded(cx, "it is gone"), out);
@@ -161,7 +177,7 @@ impl Process {
             self.attempts = FailedAttempts::default();
         }
         match (work.cause, current) {
-            (Cause::Unhealthy { .. }, Some(current)) => {
+            (Cause::Unhealthy { .. } | Cause::Renewal, Some(current)) => {
                 self.unhealthy_stays(work, current, &message, cx, out);
             }
             (Cause::Operation(_) | Cause::Attempt(_) | Cause::Schedule, Some(current)) => {
@@ -181,7 +197,9 @@ impl Process {
                 };
                 self.come_to_rest(resting, message);
             }
-            (Cause::Attempt(_), None) => self.attempt_failed(&message, exit, cx, out),
+            (Cause::Attempt(_) | Cause::Renewal, None) => {
+                self.attempt_failed(&message, exit, cx, out)
+            }
             (Cause::Schedule, None) => self.scheduled_run_failed(&message, exit, cx, out),
             (Cause::Unhealthy { since_boot_ms }, None) => {
                 self.unhealthy_is_down(work.reason, since_boot_ms, cx, out);

@@ -101,6 +101,21 @@ impl Process {
                 out.extend(session.map(Action::Kill));
                 out.push(Action::Observe(Depth::Shallow));
             }
+            // It may have been the launcher of the program.
+            Step::AwaitReady { .. } if was_before && session.is_some() && exit.is_success() => {
+                if let Some(ran) = &mut work.ran {
+                    (ran.exit, ran.ended_boot_ms) = (Some(exit), cx.now.boot_ms);
+                }
+                work.step = Step::AwaitUp { candidate: None };
+                out.push(Action::Observe(Depth::Deep));
+            }
+            Step::AwaitReady { .. } if was_before => {
+                work.kill_target = session.or(work.kill_target);
+                out.extend(session.map(Action::Kill));
+                let failure =
+                    messages::not_up(cx, &format!("it ended before it was ready: {exit}"));
+                return self.close(work, failure, out);
+            }
             Step::Settle { .. } if was_before => {
                 work.kill_target = session.or(work.kill_target);
                 out.extend(session.map(Action::Kill));
@@ -109,7 +124,10 @@ impl Process {
             }
             step @ (Step::Begin
             | Step::Check
+            | Step::AwaitNeeds
+            | Step::AwaitDependents
             | Step::Launch(_)
+            | Step::AwaitReady { .. }
             | Step::Settle { .. }
             | Step::Close(_)) => work.step = step,
         }

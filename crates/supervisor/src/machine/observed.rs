@@ -110,7 +110,12 @@ impl Process {
     ) {
         match std::mem::replace(&mut work.step, Step::Begin) {
             Step::Begin => self.decide(work, observed, cx, out),
-            step @ (Step::Check | Step::Launch(_) | Step::Settle { .. }) => {
+            step @ (Step::Check
+            | Step::AwaitNeeds
+            | Step::AwaitDependents
+            | Step::Launch(_)
+            | Step::AwaitReady { .. }
+            | Step::Settle { .. }) => {
                 work.step = step;
                 self.phase = Phase::Working(work);
             }
@@ -181,7 +186,7 @@ impl Process {
         if fresh.is_none() {
             out.push(Action::WritePidFile(alive.pid()));
         }
-        self.started(&work, alive, out);
+        self.started(work, alive, cx, out);
     }
 
     /// The start command has ended; the process should be up until its check.
@@ -209,7 +214,7 @@ impl Process {
                     died: None,
                 });
                 if now >= up_at(&candidate, ended, cx) {
-                    return self.started(&work, alive, out);
+                    return self.started(work, alive, cx, out);
                 }
                 work.step = Step::AwaitUp {
                     candidate: Some(candidate),

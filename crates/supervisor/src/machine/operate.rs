@@ -70,7 +70,10 @@ impl Process {
                     Step::AwaitUp { candidate } => (own.ran.map(|ran| ran.cmd), candidate),
                     Step::Begin
                     | Step::Check
+                    | Step::AwaitNeeds
+                    | Step::AwaitDependents
                     | Step::Launch(_)
+                    | Step::AwaitReady { .. }
                     | Step::AwaitDown { .. }
                     | Step::Settle { .. }
                     | Step::Close(_) => (None, None),
@@ -125,7 +128,7 @@ impl Process {
         let before = work.before.as_ref().map(|before| before.alive);
         let ticket = match work.cause {
             Cause::Operation(ticket) => ticket,
-            Cause::Attempt(_) | Cause::Schedule => match before {
+            Cause::Attempt(_) | Cause::Schedule | Cause::Renewal => match before {
                 Some(alive) => return self.adopt(alive, out),
                 None => return self.begin_check(work, Role::Start, out),
             },
@@ -159,7 +162,7 @@ impl Process {
                 true => self.begin_check(work, Role::Start, out),
                 false => self.begin_check(work, Role::Restart, out),
             },
-            (Op::Stop, Some(alive)) => self.begin_stopping(work, alive, cx, out),
+            (Op::Stop, Some(_)) => self.await_dependents(work, cx, out),
             (Op::Kill, Some(alive)) => match cx.command(Role::Kill).is_empty() {
                 true => {
                     work.step = Step::AwaitDown {
@@ -193,7 +196,7 @@ impl Process {
         }
     }
 
-    fn begin_check(&mut self, mut work: Box<Work>, role: Role, out: &mut Vec<Action>) {
+    pub(super) fn begin_check(&mut self, mut work: Box<Work>, role: Role, out: &mut Vec<Action>) {
         work.step = Step::Check;
         self.phase = Phase::Working(work);
         out.push(Action::Check(role));
@@ -205,7 +208,7 @@ impl Process {
             (Cause::Operation(_) | Cause::Schedule, Role::Start | Role::Restart) => {
                 self.message.clear();
             }
-            (Cause::Attempt(_) | Cause::Unhealthy { .. }, _)
+            (Cause::Attempt(_) | Cause::Unhealthy { .. } | Cause::Renewal, _)
             | (_, Role::Stop | Role::Reload | Role::Kill) => {}
         }
         work.step = Step::Launch(role);
@@ -244,31 +247,23 @@ impl Process {
             return self.close(work, messages::command_failed(why), out);
         }
         let Some(ticket) = work.ticket() else {
-            return self.launch(work, Role::Start, out);
+            return self.await_needs(work, cx, out);
         };
         match (ticket.op, work.before.take()) {
             (Op::Start, Some(current)) => self.runs_already(ticket, current, cx, out),
             (Op::Manage, before) => self.manage(ticket, before, cx, out),
-            (op, before) => {
-                let alive = before.as_ref().map(|before| before.alive);
+            (
+                Op::Start
+                | Op::Restart
+                | Op::Stop
+                | Op::Kill
+                | Op::Reload
+                | Op::Query
+                | Op::Unmanage,
+                before,
+            ) => {
                 work.before = before;
-                match (op, alive) {
-                    (Op::Restart, _) if !cx.command(Role::Restart).is_empty() => {
-                        self.launch(work, Role::Restart, out);
-                    }
-                    (Op::Restart, Some(alive)) => self.begin_stopping(work, alive, cx, out),
-                    (
-                        Op::Start
-                        | Op::Restart
-                        | Op::Manage
-                        | Op::Stop
-                        | Op::Kill
-                        | Op::Reload
-                        | Op::Query
-                        | Op::Unmanage,
-                        _,
-                    ) => self.launch(work, Role::Start, out),
-                }
+                self.await_needs(work, cx, out);
             }
         }
     }
@@ -319,14 +314,14 @@ impl Process {
             return;
         };
         match (work.cause, cmd.role) {
-            (Cause::Attempt(_), Role::Start) if !work.operated => {
+            (Cause::Attempt(_) | Cause::Renewal, Role::Start) if !work.operated => {
                 self.restarts = self.restarts.saturating_add(1);
             }
             (Cause::Operation(_) | Cause::Attempt(_), Role::Start | Role::Restart) => {
                 self.restarts = 0;
             }
             (Cause::Operation(_) | Cause::Attempt(_) | Cause::Schedule, _)
-            | (Cause::Unhealthy { .. }, _) => {}
+            | (Cause::Unhealthy { .. } | Cause::Renewal, _) => {}
         }
         work.step = Step::Command {
             cmd,

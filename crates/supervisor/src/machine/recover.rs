@@ -26,6 +26,7 @@ impl Process {
     }
 
     fn goes_on(&mut self, cx: &Context<'_>, out: &mut Vec<Action>) {
+        self.ready_wait_goes_on(cx);
         match &self.phase {
             Phase::Unobserved | Phase::Down => out.push(Action::Observe(Depth::Shallow)),
             Phase::Lost { .. } => out.push(Action::Observe(Depth::Deep)),
@@ -114,11 +115,13 @@ fn resume(work: &Work, cx: &Context<'_>, out: &mut Vec<Action>) {
             };
             out.push(Action::Check(role));
         }
+        // The runner makes it look again once every process is recovered.
+        Step::AwaitNeeds | Step::AwaitDependents => {}
         Step::Launch(role) => out.push(Action::Spawn(*role)),
         // The check was due while the agent was away, and maybe the time-out as well. Observe first: a process that is up by
         // now has not timed out.
         Step::Command { cmd, .. } if is_checked(cmd, cx) => out.push(Action::Observe(Depth::Deep)),
-        Step::Command { .. } | Step::Settle { .. } => {}
+        Step::Command { .. } | Step::AwaitReady { .. } | Step::Settle { .. } => {}
         Step::AwaitUp { .. } => out.push(Action::Observe(Depth::Deep)),
         Step::AwaitDown { .. } => out.push(Action::Observe(Depth::Shallow)),
     }

@@ -230,7 +230,7 @@ impl Process {
                     ..messages::success(ticket)
                 }));
             }
-            Cause::Attempt(_) | Cause::Schedule | Cause::Unhealthy { .. } => {}
+            Cause::Attempt(_) | Cause::Schedule | Cause::Unhealthy { .. } | Cause::Renewal => {}
         }
         self.note_exit(exit, None, cx);
         let message = self.of_run(&messages::exited(exit, None, lasted_ms, ""), cx);

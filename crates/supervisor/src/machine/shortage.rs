@@ -25,7 +25,7 @@ impl Process {
                 work.give_up_command(cx);
                 self.close(work, messages::command_failed(why), out);
             }
-            Cause::Attempt(_) | Cause::Schedule if !self.is_desired_running() => {
+            Cause::Attempt(_) | Cause::Schedule | Cause::Renewal if !self.is_desired_running() => {
                 self.come_to_rest(Resting::Failed, why)
             }
             Cause::Attempt(attempt) => {
@@ -35,7 +35,7 @@ impl Process {
                 let message = format!("{why}; {attempt}");
                 self.wait(&message, why, cx);
             }
-            Cause::Schedule => self.wait(&why.clone(), why, cx),
+            Cause::Schedule | Cause::Renewal => self.wait(&why.clone(), why, cx),
             Cause::Unhealthy { .. } => match work.before {
                 Some(current) => {
                     self.message = format!("{}; not restarted: {why}", self.message);
@@ -100,6 +100,12 @@ fn stuck(work: &Work, why: String, cx: &Context<'_>) -> Option<Failure> {
         Step::AwaitUp { .. } | Step::AwaitDown { .. } => {
             is_late.then(|| messages::command_failed(why))
         }
-        Step::Check | Step::Launch(_) | Step::Command { .. } | Step::Settle { .. } => None,
+        Step::Check
+        | Step::AwaitNeeds
+        | Step::AwaitDependents
+        | Step::Launch(_)
+        | Step::Command { .. }
+        | Step::AwaitReady { .. }
+        | Step::Settle { .. } => None,
     }
 }

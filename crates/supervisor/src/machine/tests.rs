@@ -4,6 +4,8 @@ mod backoff;
 mod faults;
 mod history;
 mod managed;
+mod order;
+mod readiness;
 mod schedule;
 mod shortage;
 mod status;
@@ -419,6 +421,7 @@ fn a_launcher_taken_for_the_program_is_replaced_by_it() {
         },
         name: "p",
         spec: &spec,
+        order: &super::NO_ORDER,
     };
     let exit = model::status::Exit::Code(0);
     world

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use model::event::EventKind;
 use model::operation::ProcessInspection;
-use model::spec::Commands;
 use model::spec::stop::StopSignal;
+use model::spec::{Commands, ProbeKind};
 use model::status::{Exit, OomMemory};
 use model::{Code, Flag, Op, OpId, UnixMillis};
 use serde::{Deserialize, Serialize};
@@ -208,10 +208,14 @@ pub(crate) enum Event {
     Scheduled(String),
     /// `health_cmd` succeeded, or why it did not.
     HealthChecked(Result<(), String>),
+    /// A probe of `spec.probes` succeeded, or why it did not.
+    Probed(ProbeKind, Result<(), String>),
     /// The files of `configmap` as they are on the host.
     ConfigRead(Vec<super::ConfigFileDigest>),
     /// It was over a limit for too long, with the reason.
     OverLimit(EventKind, String),
+    /// A dependency has a new run, and its dependents are to be restarted with it.
+    DependencyRestarted(super::DependencyRun),
     /// The time of [`super::Process::due`] has come, or the runner wants an observation.
     Tick,
 }

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 
 use model::{Op, ProcessState, State, UnixMillis};
 
+use super::health::HEALTHY;
 use super::{
-    Cause, Cmd, LiveRun, Phase, Process, Resting, Role, Run, RunFaults, Sink, Step, Work,
+    Cause, Cmd, Health, LiveRun, Phase, Process, Resting, Role, Run, RunFaults, Sink, Step, Work,
     as_foreground_run,
 };
 
@@ -88,15 +89,25 @@ impl Process {
         match self.alive() {
             Some(alive) if Some(alive.run) != current => return ProcessState::Starting,
             Some(_) => {
-                let is_unhealthy = match self.work().map(|work| work.cause) {
+                let work = self.work();
+                if work.is_some_and(|work| matches!(work.step, Step::AwaitReady { .. })) {
+                    return ProcessState::Starting;
+                }
+                let facts = self.current().map(|run| &run.facts);
+                let is_unhealthy = match work.map(|work| work.cause) {
                     Some(Cause::Unhealthy { .. }) => true,
-                    Some(Cause::Operation(_) | Cause::Attempt(_) | Cause::Schedule) | None => {
-                        self.current().is_some_and(|run| run.facts.health.is_bad())
+                    Some(
+                        Cause::Operation(_) | Cause::Attempt(_) | Cause::Schedule | Cause::Renewal,
+                    )
+                    | None => {
+                        facts.is_some_and(|facts| facts.health.is_bad() || facts.live.is_bad())
                     }
                 };
-                return match is_unhealthy {
-                    true => ProcessState::Unhealthy,
-                    false => ProcessState::Running,
+                let is_ready = facts.is_some_and(|facts| facts.ready.is_ready());
+                return match (is_unhealthy, is_ready) {
+                    (true, _) => ProcessState::Unhealthy,
+                    (false, true) => ProcessState::Ready,
+                    (false, false) => ProcessState::Running,
                 };
             }
             None => {}
@@ -180,14 +191,29 @@ impl Process {
             rotation,
             limit,
         } = &current.facts.faults;
-        let health = current.facts.health.sentence();
-        self.message_with(&[health, limit, log, pid_file, rotation])
+        let (health, live) = (&current.facts.health, &current.facts.live);
+        let not_ready = current.facts.ready.sentence();
+        self.message_with(&[
+            health.sentence(),
+            live.sentence(),
+            &not_ready,
+            limit,
+            log,
+            pid_file,
+            rotation,
+        ])
     }
 
     /// What the health checks of the current run have shown; empty as long as nothing is known.
     pub(crate) fn health(&self) -> &str {
-        self.current()
-            .map_or("", |current| current.facts.health.word())
+        self.current().map_or("", |current| {
+            let words = [&current.facts.health, &current.facts.live].map(Health::word);
+            let known = words.into_iter().filter(|word| !word.is_empty());
+            // What is wrong comes before what is well.
+            known
+                .min_by_key(|word| *word == HEALTHY)
+                .unwrap_or_default()
+        })
     }
 
     /// The message, with these texts and with what is wrong with its files.
@@ -247,7 +273,7 @@ impl Work {
                 Op::Start | Op::Restart | Op::Manage => true,
                 Op::Stop | Op::Kill | Op::Reload | Op::Query | Op::Unmanage => false,
             },
-            Cause::Attempt(_) | Cause::Schedule | Cause::Unhealthy { .. } => true,
+            Cause::Attempt(_) | Cause::Schedule | Cause::Unhealthy { .. } | Cause::Renewal => true,
         }
     }
 }

@@ -58,6 +58,7 @@ fn phase(process: &Process, boot_ms: u64) -> String {
             Cause::Attempt(number) => format!("start attempt {number} in progress"),
             Cause::Schedule => "scheduled run starting".to_owned(),
             Cause::Unhealthy { .. } => "unhealthy, being stopped".to_owned(),
+            Cause::Renewal => "being restarted after a dependency".to_owned(),
         },
     };
     match process.forgetting {

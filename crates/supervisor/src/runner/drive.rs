@@ -48,7 +48,7 @@ impl Runner {
         let Some(held) = self.held.get(&key) else {
             return;
         };
-        let Phase::Up { current } = &held.process.phase else {
+        let Some((current, _)) = held.process.probed_run() else {
             return;
         };
         let alive = current.alive;
@@ -280,6 +280,8 @@ impl Runner {
         self.write(&[Entry::Forget(held.registration.name.clone())]);
         self.outbox.must_sync();
         self.names.remove(&held.registration.name);
+        self.order.remove(key, &held.registration.spec.after);
+        self.order.has_changed(&held.registration.name);
     }
 
     /// A run or command of a process ended.
@@ -360,6 +362,7 @@ impl Runner {
         self.drop_failure_pipe(key);
         self.update_schedule(key);
         self.update_health_timer(key);
+        self.update_probe_timers(key);
         self.update_groups(key);
         let now = clock::now();
         let Some(held) = self.held.get_mut(&key) else {
@@ -375,6 +378,7 @@ impl Runner {
         if held.refresh(now.unix) {
             self.outbox.status_changed(key);
         }
+        self.note_change(key);
     }
 
     /// Closes the failure pipe of a run that is up: it would take a descriptor as long as the run lives.

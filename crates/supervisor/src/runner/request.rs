@@ -42,6 +42,7 @@ impl Runner {
                     }
                 }
                 Request::Groups(namespace, groups) => self.take_groups(namespace, groups),
+                Request::Dependencies(answers) => self.take_answers(answers),
                 Request::AcknowledgeResults(ids) => {
                     self.ledger.acknowledge_results(&ids);
                     self.write(&[Entry::ResultsAcknowledged(ids)]);
@@ -171,6 +172,8 @@ impl Runner {
             entries.push(Entry::State(hold.name.clone(), state));
         }
         held.launch_digest = launch_digest;
+        self.order.remove(key, &held.registration.spec.after);
+        self.order.add(key, &hold.spec.after);
         held.registration = hold;
         held.config_checked = false;
         held.group_membership.look_again();
@@ -183,6 +186,7 @@ impl Runner {
         let key = Key(self.next_key);
         self.next_key += 1;
         self.names.insert(hold.name.clone(), key);
+        self.order.add(key, &hold.spec.after);
         let mut held = SupervisedProcess::new(hold, process, &self.agent);
         held.open_runs = self.runs.find_open(&held.registration.name);
         self.held.insert(key, Box::new(held));

@@ -1,12 +1,13 @@
-//! Side commands: `version_cmd` and `health_cmd`, which run beside the machine.
+//! Side commands: `version_cmd`, `health_cmd` and the commands of probes, which run beside the machine.
 //!
 //! They change no state, so they are not journalled; each has a time-out.
 
 use std::cmp::Reverse;
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
-use model::spec::{Probe, Runtime};
+use model::spec::{Probe, ProbeKind, Runtime};
 use model::status::Exit;
 use model::{FullName, OpId, Spec};
 
@@ -87,6 +88,12 @@ enum SidePurpose {
     Version(Key),
     /// The health of this run.
     Health(Key, Run),
+    Probe {
+        key: Key,
+        kind: ProbeKind,
+        run: Run,
+        timeout_ms: u64,
+    },
     /// The version for a query about a process that is not held.
     UnheldVersion(OpId, Box<Probe>),
 }
@@ -149,6 +156,29 @@ impl Runner {
         )
     }
 
+    /// Runs the command of a probe of a held process.
+    pub(super) fn start_probe_command(
+        &mut self,
+        key: Key,
+        kind: ProbeKind,
+        run: Run,
+        command: &str,
+        timeout_ms: u64,
+    ) -> Result<(), StartError> {
+        let Some(held) = self.held.get(&key) else {
+            return Ok(());
+        };
+        let spec = Arc::clone(&held.registration.spec);
+        let name = held.registration.name.clone();
+        let purpose = SidePurpose::Probe {
+            key,
+            kind,
+            run,
+            timeout_ms,
+        };
+        self.start_side_command(&name, &CommandSetting::of(&spec), command, purpose)
+    }
+
     pub(super) fn ask_unheld_version(&mut self, id: OpId, name: &FullName, probe: &Probe) -> bool {
         let setting = CommandSetting {
             directory: &probe.setup_path,
@@ -201,6 +231,7 @@ impl Runner {
                 let patience_ms = match purpose {
                     SidePurpose::Version(_) => VERSION_MS,
                     SidePurpose::Health(..) => self.options.health_timeout.as_millis() as u64,
+                    SidePurpose::Probe { timeout_ms, .. } => timeout_ms,
                     SidePurpose::UnheldVersion(..) => QUERY_MS,
                 };
                 let until_boot_ms = clock::boot_ms() + patience_ms;
@@ -244,8 +275,19 @@ impl Runner {
 
     /// A side command ended, or timed out (`None`).
     pub(super) fn side_ended(&mut self, side: SideCommand, exit: Option<Exit>) {
-        if let SidePurpose::Health(key, run) = side.purpose {
-            return self.health_ended(&side, key, run, exit);
+        match side.purpose {
+            SidePurpose::Health(key, run) => return self.health_ended(&side, key, run, exit),
+            SidePurpose::Probe {
+                key,
+                kind,
+                run,
+                timeout_ms,
+            } => {
+                let patience = Duration::from_millis(timeout_ms);
+                let result = self.check_result(&side, exit, patience);
+                return self.probe_ended(key, kind, run, result.map_err(StartError::Refused));
+            }
+            SidePurpose::Version(_) | SidePurpose::UnheldVersion(..) => {}
         }
         let version = exit
             .is_some_and(Exit::is_success)
@@ -253,7 +295,7 @@ impl Runner {
         self.spools.give_back(&side.sink.path);
         match side.purpose {
             SidePurpose::Version(key) => self.version_found(key, version),
-            SidePurpose::Health(..) => {}
+            SidePurpose::Health(..) | SidePurpose::Probe { .. } => {}
             SidePurpose::UnheldVersion(id, probe) => {
                 let version = version.unwrap_or_default();
                 let outcome = self.unheld_outcome(observe::probe(&probe), &version);
@@ -263,25 +305,35 @@ impl Runner {
     }
 
     fn health_ended(&mut self, side: &SideCommand, key: Key, run: Run, exit: Option<Exit>) {
+        let result = self.check_result(side, exit, self.options.health_timeout);
+        let held = self.held.get(&key);
+        // The result of an earlier run says nothing about this one.
+        if held.is_some_and(|held| held.health_of == Some(run)) {
+            self.health_checked(key, result);
+        }
+    }
+
+    /// Whether a check succeeded; else how it ended, with the line of its output that names the error.
+    fn check_result(
+        &mut self,
+        side: &SideCommand,
+        exit: Option<Exit>,
+        patience: Duration,
+    ) -> Result<(), String> {
         let last_line = sink::headline(&side.sink, &OsRights::Agent);
         self.spools.give_back(&side.sink.path);
         let result = match exit {
             Some(exit) if exit.is_success() => Ok(()),
             Some(exit) => Err(exit.to_string()),
             None => {
-                let patience = self.options.health_timeout.as_secs_f32();
+                let patience = patience.as_secs_f32();
                 Err(format!("not done after {patience} s, and killed"))
             }
         };
-        let result = result.map_err(|why| match last_line.as_str() {
+        result.map_err(|why| match last_line.as_str() {
             "" => why,
             line => format!("{why}: {line}"),
-        });
-        let held = self.held.get(&key);
-        // The result of an earlier run says nothing about this one.
-        if held.is_some_and(|held| held.health_of == Some(run)) {
-            self.health_checked(key, result);
-        }
+        })
     }
 
     /// Without a new version the last known one stays.

@@ -9,7 +9,7 @@ use super::{Key, Runner, SupervisedProcess};
 use crate::Notice;
 use crate::headline::headline_of;
 use crate::journal::entry::Entry;
-use crate::machine::{Action, Boot, Event, Moment, OperationEnd, Process};
+use crate::machine::{Action, Boot, Context, Event, Moment, OperationEnd, Process};
 use crate::os::spools::Spools;
 use crate::os::{clock, sink};
 
@@ -121,10 +121,15 @@ impl Runner {
 
     fn plan(&mut self, key: Key, event: Event) -> Option<Plan> {
         let now = clock::now();
+        let order = self.order_of(key);
         let held = self.held.get_mut(&key)?;
         let before = held.process.clone();
         let mut process = before.clone();
-        let actions = process.step(event, &held.context(now));
+        let context = Context {
+            order: &order,
+            ..held.context(now)
+        };
+        let actions = process.step(event, &context);
         held.process = process;
         let mut plan = Plan {
             entries: Vec::new(),

@@ -4,16 +4,19 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use model::figures::FigureRing;
-use model::status::HealthResult;
+use model::status::{HealthResult, ProbeResults};
 use model::{ProcessState, State, Status, UnixMillis};
 
 use super::family_kill::FamilyKill;
 use super::group_membership::{GroupMembership, LIMITS_FROM_NEXT_START};
 use super::oom::OomKills;
+use super::order::Seen;
 use super::output::OutputGrowth;
+use super::probe::RunProbes;
 use super::step::Todo;
 use crate::machine::{
-    Context, Event, LimitCounters, Moment, Phase, Process, Run, Schedule, Usage, View, wall_time,
+    Context, Event, LimitCounters, Moment, NO_ORDER, Phase, Process, Run, Schedule, Usage, View,
+    wall_time,
 };
 use crate::os::family::Mark;
 use crate::os::kept_runs::{OpenRuns, RunId};
@@ -82,6 +85,10 @@ pub(crate) struct SupervisedProcess {
     pub(crate) oom_kills: OomKills,
     /// The last health check of the current run. Not in the journal: each check would be written.
     pub(crate) health: Option<Box<HealthResult>>,
+    /// The probes of the current run, if its spec has some.
+    pub(crate) probes: Option<Box<RunProbes>>,
+    /// What its dependents last looked at; none as long as no process depends on another.
+    pub(crate) seen: Option<Seen>,
 }
 
 impl SupervisedProcess {
@@ -127,6 +134,8 @@ impl SupervisedProcess {
             launch_digest,
             oom_kills: OomKills::default(),
             health: None,
+            probes: None,
+            seen: None,
         }
     }
 
@@ -135,7 +144,14 @@ impl SupervisedProcess {
             now,
             name: self.registration.name.name.as_str(),
             spec: &self.registration.spec,
+            order: &NO_ORDER,
         }
+    }
+
+    /// The state as the status shows it.
+    pub(crate) fn state(&self) -> ProcessState {
+        let view = self.process.view();
+        self.scheduled(view.process_state, view.next_at).0
     }
 
     /// Down, with nothing going on.
@@ -203,6 +219,22 @@ impl SupervisedProcess {
         }
     }
 
+    /// The last results of its probes.
+    fn probe_results(&self) -> ProbeResults {
+        self.probes
+            .as_ref()
+            .map(|probes| probes.results.clone())
+            .unwrap_or_default()
+    }
+
+    /// Whether the reported results of its probes say the same, apart from their times.
+    fn has_same_probes(&self) -> bool {
+        match &self.probes {
+            None => self.reported.probes.is_empty(),
+            Some(probes) => !probes.results.differs(&self.reported.probes),
+        }
+    }
+
     /// Takes the result of a health check.
     pub(crate) fn note_health(&mut self, result: &Result<(), String>, now: UnixMillis) {
         self.health = Some(Box::new(HealthResult {
@@ -233,6 +265,7 @@ impl SupervisedProcess {
             && self.process.last_exit == self.reported.last_exit
             && restart_needed == self.reported.restart_needed
             && self.has_same_health()
+            && self.has_same_probes()
             && pid == self.reported.pid
             && message == self.reported.message
             && self.process.version == self.reported.version
@@ -259,6 +292,7 @@ impl SupervisedProcess {
             restarts: self.process.restarts,
             last_exit: self.process.last_exit,
             health: self.health.as_deref().cloned(),
+            probes: self.probe_results(),
             restart_needed,
             pid,
             version: self.process.version.clone(),
@@ -288,11 +322,16 @@ impl SupervisedProcess {
         let checked_at = self.health.as_ref().map(|health| health.checked_at);
         let known = self.reported.health.as_mut();
         let is_checked = known.as_ref().map(|health| health.checked_at) != checked_at;
-        if reported == self.usage && !is_checked {
+        let probed = self.probes.as_ref();
+        let is_probed = probed.is_some_and(|probes| probes.results != self.reported.probes);
+        if reported == self.usage && !is_checked && !is_probed {
             return false;
         }
         if let (Some(known), Some(checked_at)) = (known, checked_at) {
             known.checked_at = checked_at;
+        }
+        if is_probed {
+            self.reported.probes = self.probe_results();
         }
         self.reported.cpu = self.usage.cpu;
         self.reported.mem = self.usage.mem;

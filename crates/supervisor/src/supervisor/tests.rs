@@ -90,7 +90,7 @@ async fn a_reboot_ends_operations_and_restarts_managed_processes() {
     };
     let run = supervisor.run(take_requests, give_notices, stopped);
     let both = async { tokio::join!(run, heard) };
-    let (run, (ended, pid)) = tokio::time::timeout(Duration::from_secs(20), both)
+    let (run, (ended, pid)) = Box::pin(tokio::time::timeout(Duration::from_secs(20), both))
         .await
         .unwrap();
     run.unwrap();

@@ -215,6 +215,8 @@ impl Home {
             restart: Default::default(),
             stop: Default::default(),
             schedule: Default::default(),
+            probes: Default::default(),
+            after: Default::default(),
         }
     }
 

@@ -31,10 +31,11 @@
 //! | `--lines N` | writes N numbered lines a second to standard output, for ever |
 //! | `--flood` | writes to standard output as fast as it can, for ever |
 //! | `--talk PORT` | sends 1 KiB to a TCP port of this host every 10 ms |
+//! | `--serve ADDRESS FILE` | listens at `ip:port` while the file exists: its first line is the status of HTTP answers, the rest their body |
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode, Stdio};
@@ -146,6 +147,10 @@ fn act(arguments: &mut Vec<String>) -> io::Result<u8> {
                 io::stdout().write_all(&line)?;
             },
             "--talk" => talk(number(&value()?)? as u16)?,
+            "--serve" => {
+                let address = value()?;
+                serve(&address, &value()?)?;
+            }
             "--stay" => {}
             other => return Err(io::Error::other(format!("no such option: {other}"))),
         }
@@ -282,6 +287,39 @@ fn write_lines(per_second: u64) -> io::Result<()> {
         io::stdout().lock().write_all(lines.as_bytes())?;
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+fn serve(address: &str, file: &str) -> io::Result<()> {
+    const POLL: Duration = Duration::from_millis(5);
+    loop {
+        while !fs::exists(file)? {
+            std::thread::sleep(POLL);
+        }
+        let listener = TcpListener::bind(address)?;
+        listener.set_nonblocking(true)?;
+        while let Ok(answer) = fs::read_to_string(file) {
+            match listener.accept() {
+                // A client that goes away is none of its business.
+                Ok((stream, _)) => drop(respond(stream, &answer)),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => std::thread::sleep(POLL),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+fn respond(mut stream: TcpStream, answer: &str) -> io::Result<()> {
+    stream.set_nonblocking(false)?;
+    stream.set_read_timeout(Some(Duration::from_secs(1)))?;
+    let mut request = [0; 4096];
+    if stream.read(&mut request)? == 0 {
+        return Ok(());
+    }
+    let (status, body) = answer.split_once('\n').unwrap_or((answer, ""));
+    let length = body.len();
+    let head = format!("HTTP/1.1 {status} odd\r\nContent-Length: {length}\r\n\r\n");
+    stream.write_all(head.as_bytes())?;
+    stream.write_all(body.as_bytes())
 }
 
 fn talk(port: u16) -> io::Result<()> {

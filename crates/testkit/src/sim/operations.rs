@@ -148,7 +148,7 @@ impl PendingOperation {
         random: &mut Random,
     ) -> Outcome {
         let at = UnixMillis(now_ms);
-        let has_failed = random.fraction() < fail.0;
+        let has_failed = random.fraction() < fail.0 || processes.fails(&self.name, self.op, random);
         let ran = |code| CommandRun {
             command: format!("./{}.sh", self.op),
             exit: Some(Exit::Code(code)),

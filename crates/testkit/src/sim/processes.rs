@@ -14,6 +14,8 @@ use super::names::Names;
 
 /// How long a state change waits for others, as in a real agent.
 const STATE_DELAY: Duration = Duration::from_millis(5);
+/// A spec with this command cannot be started.
+const FAILING: &str = "./fails.sh";
 const UNREGISTERED: u32 = 0;
 const RUNNING: u32 = 1;
 const STOPPED: u32 = 2;
@@ -39,6 +41,7 @@ struct HeldProcess {
     flag: u8,
     managed: bool,
     is_dirty: bool,
+    cannot_start: bool,
 }
 
 impl Processes {
@@ -104,6 +107,7 @@ impl Processes {
                     flag: UNREGISTERED as u8,
                     managed: false,
                     is_dirty: false,
+                    cannot_start: false,
                 });
                 self.held.len() - 1
             }
@@ -111,6 +115,7 @@ impl Processes {
         let held = &mut self.held[at];
         self.digest ^= held.hash ^ hash;
         held.hash = hash;
+        held.cannot_start = process.spec_json.contains(FAILING);
         if held.incarnation != process.incarnation {
             held.incarnation = process.incarnation;
             held.flag = process.flag as u8;
@@ -148,6 +153,18 @@ impl Processes {
         let after = (held.flag, held.managed);
         self.mark_dirty(at);
         Some(after)
+    }
+
+    /// Whether an operation fails because the process cannot be started, which is down then.
+    pub(super) fn fails(&mut self, name: &Arc<FullName>, op: Op, random: &mut Random) -> bool {
+        let starts = matches!(op, Op::Start | Op::Restart);
+        let found = self.find(name).filter(|_| starts);
+        let Some(at) = found.filter(|at| self.held[*at].cannot_start) else {
+            return false;
+        };
+        self.held[at].run(false, 0, random);
+        self.mark_dirty(at);
+        true
     }
 
     /// A process died and runs again.

@@ -240,7 +240,8 @@ fn take(agent: &mut Agent, kind: DownKind) -> Option<Output> {
             let reason = "a simulated agent has nothing to show";
             return asks.then(|| Output::refuse(ask.id, reason));
         }
-        DownKind::Welcome(_) | DownKind::Bye(_) | DownKind::Move(_) => {}
+        DownKind::Welcome(_) | DownKind::Bye(_) | DownKind::Move(_) | DownKind::Dependencies(_) => {
+        }
     }
     None
 }

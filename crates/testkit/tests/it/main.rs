@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed expectation is a failed test")]
 
+mod adopt;
 mod agent_binary;
 mod agent_upgrades;
 mod agents;
@@ -22,6 +23,7 @@ mod install;
 mod jobs;
 mod logs;
 mod operations;
+mod order;
 mod readme;
 mod relays;
 mod remove_hosts;
@@ -31,3 +33,4 @@ mod sim;
 mod simulated_fleet;
 mod soak;
 mod states;
+mod updating;

@@ -177,7 +177,38 @@ fn the_start_works_as_written() {
 
 #[test]
 fn the_guide_to_rollouts_works_as_written() {
-    works_as_written("docs/guides/rollout.md", 9);
+    works_as_written("docs/guides/rollout.md", 14);
+}
+
+#[test]
+fn the_guide_to_declaring_works_as_written() {
+    let folder = tempfile::TempDir::with_prefix("muster-declare-").unwrap();
+    let script = or_fails(lines("docs/guides/declare.md"));
+    assert!(script.lines().count() >= 40, "{script}");
+    let installation = Installation::start();
+    let (is_ok, output, _group) = installation.script(folder.path(), &script);
+    assert!(is_ok, "{script}\n--- output\n{output}");
+    for expected in [
+        "+ process shop/front on ",
+        "nothing to change: 2 as declared",
+        "- process shop/old",
+        "worker.conf:10: priority=5: ",
+        "+ process shop/worker_01 on 0:127.0.0.1",
+    ] {
+        assert!(output.contains(expected), "{expected} is missing: {output}");
+    }
+}
+
+/// One script, in which a line that the text says fails must fail.
+fn or_fails(lines: Vec<String>) -> String {
+    let lines: Vec<String> = lines
+        .into_iter()
+        .map(|line| match line.contains("# fails") {
+            true => format!("if {line}\nthen echo 'this should have failed'; exit 1; fi"),
+            false => line,
+        })
+        .collect();
+    format!("set -eu\n{}\n", lines.join("\n"))
 }
 
 #[test]
@@ -211,15 +242,8 @@ fn free_ports() -> u16 {
 fn the_tutorial_works_as_written() {
     let folder = tempfile::TempDir::with_prefix("muster-tutorial-").unwrap();
     let port = free_ports();
-    let lines = lines("docs/tutorial.md").into_iter();
-    let script: Vec<String> = lines
-        .map(|line| match line.contains("# fails") {
-            true => format!("if {line}\nthen echo 'this should have failed'; exit 1; fi"),
-            false => line,
-        })
-        .collect();
     // The port of the text may be taken on this machine; 8083 is the third instance.
-    let script = format!("set -eu\n{}\n", script.join("\n"))
+    let script = or_fails(lines("docs/tutorial.md"))
         .replace("8080", &port.to_string())
         .replace("8083", &(port + 3).to_string());
     let installation = Installation::start();

@@ -11,14 +11,15 @@ use std::fmt::Debug;
 use std::path::PathBuf;
 
 use bytes::BytesMut;
+use model::spec::after::{Place, When};
 use prost::Message;
 use tokio_util::codec::{Decoder, Encoder};
 use wire::down::{GroupSet, NameRef};
 use wire::enrol::{Enrol, Enrolled};
 use wire::up::OpRef;
 use wire::{
-    Ack, Ask, Bye, Codec, Command, Desired, DesiredProcess, Down, EventFrame, Hello, Move, Output,
-    ProcessStatus, Question, Report, ResultFrame, Up, Welcome,
+    Ack, Ask, Bye, Codec, Command, Dependencies, DependencyState, Desired, DesiredProcess, Down,
+    EventFrame, Hello, Move, Output, ProcessStatus, Question, Report, ResultFrame, Up, Welcome,
 };
 
 const OP: OpRef = OpRef {
@@ -204,6 +205,31 @@ fn ups() -> Vec<(&'static str, Up)> {
             .into(),
         ),
         (
+            "up-report-probes",
+            Report {
+                statuses: vec![ProcessStatus {
+                    namespace: "gse".into(),
+                    name: "proc-test".into(),
+                    state: 1,
+                    process_state: 9,
+                    probes: Some(wire::up::ProbesFrame {
+                        ready: Some(wire::up::HealthFrame {
+                            ok: true,
+                            checked_at_ms: 1_441_006_057_000,
+                            message: String::new(),
+                        }),
+                        live: Some(wire::up::HealthFrame {
+                            ok: false,
+                            checked_at_ms: 1_441_006_056_000,
+                            message: "127.0.0.1:80: connection refused".into(),
+                        }),
+                    }),
+                    ..Default::default()
+                }],
+            }
+            .into(),
+        ),
+        (
             "up-report",
             Report {
                 statuses: vec![status],
@@ -357,6 +383,26 @@ fn downs() -> Vec<(&'static str, Down)> {
             "down-move",
             Move {
                 reason: "the server is draining".into(),
+            }
+            .into(),
+        ),
+        (
+            "down-dependencies",
+            Dependencies {
+                states: vec![
+                    DependencyState::new(
+                        &"db/postgres".parse().unwrap(),
+                        When::Ready,
+                        Place::Any,
+                        None,
+                    ),
+                    DependencyState::new(
+                        &"db/migrate".parse().unwrap(),
+                        When::ExitedOk,
+                        Place::All,
+                        Some("2 of 5 hosts"),
+                    ),
+                ],
             }
             .into(),
         ),

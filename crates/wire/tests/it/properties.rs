@@ -49,6 +49,11 @@ fn take_down(frame: Down) {
                 .for_each(|groups| drop(groups.groups()));
         }
         Some(DownKind::Ask(ask)) => drop(ask.question()),
+        Some(DownKind::Dependencies(dependencies)) => {
+            for state in &dependencies.states {
+                drop(state.dependency());
+            }
+        }
         Some(
             DownKind::Welcome(_)
             | DownKind::Command(_)

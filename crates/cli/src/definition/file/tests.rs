@@ -194,3 +194,43 @@ fn the_same_definition_in_toml_yaml_and_json() {
     }
     assert!(parse("x.yaml", "a: [").unwrap_err().contains("is no YAML"));
 }
+
+#[test]
+fn probes_are_read_with_units_and_unknown_keys_are_refused_wherever_they_are() {
+    let text = TOML.replace("\"one-shot\"", "\"resident\"")
+        + "[probes.ready]\nhttp = { port = 80, path = \"/h\", status = [200, \"3xx\"] }\ninterval = \"2s\"\ndelay = \"1m\"\n\
+           [probes.live]\ntcp.port = 80\ntimeout = 3\n";
+    let definition = parse_one("x.toml", &text).unwrap();
+    let probes = definition.spec.probes.unwrap();
+    let (ready, live) = (probes.ready.unwrap(), probes.live.unwrap());
+    assert_eq!(
+        (ready.interval, ready.delay, live.timeout),
+        (Some(2), Some(60), Some(3))
+    );
+    for (text, expected) in [
+        (
+            "[probes.started]\n",
+            "spec.probes.started: is unknown; there are",
+        ),
+        (
+            "[probes.ready]\nport = 80\n",
+            "spec.probes.ready.port: is unknown",
+        ),
+        (
+            "[probes.ready]\nhttp.scheme = \"https\"\n",
+            "spec.probes.ready.http.scheme: is unknown",
+        ),
+        (
+            "[probes.live]\ntcp.path = \"/\"\n",
+            "spec.probes.live.tcp.path: is unknown",
+        ),
+        (
+            "[probes.live]\ninterval = \"soon\"\n",
+            "spec.probes.live.interval: ",
+        ),
+        ("[probes.live]\naction = \"stop\"\n", "spec.probes: "),
+    ] {
+        let error = parse_one("x.toml", &format!("{TOML}{text}")).unwrap_err();
+        assert!(error.starts_with(expected), "{text}: {error}");
+    }
+}

@@ -172,7 +172,7 @@ impl FilesArgs {
 /// Whether the job stops processes that run.
 fn interrupts(action: JobAction, options: &JobOptionsBody) -> bool {
     match action {
-        JobAction::Stop | JobAction::Restart | JobAction::ForceStop => true,
+        JobAction::Stop | JobAction::Restart | JobAction::ForceStop | JobAction::Update => true,
         JobAction::Release => options.after_release.to_text() == value_name(ThenArg::Restart),
         JobAction::Start
         | JobAction::Reload

@@ -74,19 +74,41 @@ pub(super) fn retry(context: &Context, args: &RetryArgs) -> Result<Exit, Failure
     to_its_end(&client, out, args.id, args.timeout)
 }
 
-/// Shows the progress of a job, then its results.
+/// Shows the progress of a job, then its results. The same of the job that takes it back, if there is one.
 pub(crate) fn to_its_end(
     client: &Client,
     out: &Out,
     id: u32,
     timeout: Option<Duration>,
 ) -> Result<Exit, Failure> {
+    let job = until_its_end(client, out, id, timeout)?;
+    let reverted_by = job.update.as_ref().and_then(|update| update.reverted_by);
+    let Some(revert) = reverted_by else {
+        return report(client, out, &job);
+    };
+    if out.is_document() {
+        until_its_end(client, out, revert, timeout)?;
+        return report(client, out, &job);
+    }
+    report(client, out, &job)?;
+    out.note(format!("job {id} is taken back by job {revert}"));
+    let revert = until_its_end(client, out, revert, timeout)?;
+    report(client, out, &revert)?;
+    Ok(Exit::some_failed(true))
+}
+
+fn until_its_end(
+    client: &Client,
+    out: &Out,
+    id: u32,
+    timeout: Option<Duration>,
+) -> Result<JobView, Failure> {
     let name = format!("job {id}");
     let advice = format!("it is not cancelled; see how it ends with: muster job watch {id}");
     let mut last: Option<JobCountsView> = None;
     let mut polled: Option<Instant> = None;
     let mut paused_by = String::new();
-    let job = until_over(out, &name, &advice, timeout, |left| {
+    until_over(out, &name, &advice, timeout, |left| {
         if let Some(polled) = polled {
             std::thread::sleep(MIN_INTERVAL.saturating_sub(Instant::elapsed(&polled)));
         }
@@ -116,8 +138,7 @@ pub(crate) fn to_its_end(
             true => Poll::Over(job),
             false => Poll::GoingOn(counts(&job.counts)),
         })
-    })?;
-    report(client, out, &job)
+    })
 }
 
 /// An ignored task is as good as one that succeeded.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use api::{JobCountsView, JobTaskView, JobView};
+use api::{JobCountsView, JobDetail, JobTaskView, JobVersionView, JobView};
 use serde_json::{Value, json};
 
 use super::super::Context;
@@ -17,6 +17,7 @@ use crate::format::{clean, count, millis, moment, now, user_and_app};
 use crate::out::Out;
 use crate::selection::pasteable;
 use crate::table::{Cell, TextTable};
+use crate::version_counts::{self, VersionCount};
 
 /// Up to this many tasks, each is shown.
 const FEW: u32 = 20;
@@ -49,8 +50,12 @@ pub(super) fn run(context: &Context, args: &ShowArgs) -> Result<Exit, Failure> {
     if out.is_document() {
         return show_json(&client, out, args.id, &tasks);
     }
-    let job: JobView = client.job(args.id, Duration::ZERO, None).map_err(no_job)?;
+    let detail: JobDetail = client.job(args.id, Duration::ZERO, None).map_err(no_job)?;
+    let job = detail.job;
     about(out, &job)?;
+    if !detail.versions.is_empty() {
+        out.line(format!("  hosts     {}", have(&detail.versions)))?;
+    }
     let tasks: Vec<JobTaskView> = client.pages(&tasks, "tasks", None)?.rows;
     match args.with_output {
         true => outputs(out, &tasks)?,
@@ -94,7 +99,21 @@ pub(super) fn report(client: &Client, out: &Out, job: &JobView) -> Result<Exit, 
             "{shown} of {failed} failures shown: muster job show {id} --failed"
         ));
     }
+    if job.update.is_some() {
+        let detail: JobDetail = client.job(job.id, Duration::ZERO, None).map_err(no_job)?;
+        out.line(have(&detail.versions))?;
+    }
     sum_up(out, job)
+}
+
+/// `38 of 40 hosts have version 7 (new), 2 have version 6 (old)`
+fn have(versions: &[JobVersionView]) -> String {
+    let counts = versions.iter().map(|version| VersionCount {
+        hosts: version.hosts,
+        number: version.spec_version,
+        note: &version.has,
+    });
+    version_counts::sentence(counts)
 }
 
 /// Shows the tasks that found a difference or failed. Ends with 1 then, as every diff does.
@@ -134,6 +153,18 @@ fn about(out: &Out, job: &JobView) -> Result<(), Failure> {
     }
     if let Some(batch) = job.batch.filter(|batch| batch.of > 1) {
         out.line(format!("  batch     {} of {}", batch.number, batch.of))?;
+    }
+    if let Some(update) = &job.update {
+        out.line(format!("  process   {}", clean(&update.process)))?;
+        if let Some(number) = update.restores {
+            out.line(format!("  restores  version {number}"))?;
+        }
+        if let Some(id) = update.reverts {
+            out.line(format!("  takes back job {id}"))?;
+        }
+        if let Some(id) = update.reverted_by {
+            out.line(format!("  taken back by job {id}"))?;
+        }
     }
     if !job.paused_by.is_empty() {
         out.line(format!("  paused by {}", clean(&job.paused_by)))?;
@@ -182,6 +213,9 @@ fn table(tasks: &[JobTaskView]) -> TextTable {
 }
 
 fn plain_table(tasks: &[JobTaskView]) -> TextTable {
+    if tasks.iter().any(|task| task.has.is_some()) {
+        return update_table(tasks);
+    }
     let mut table = TextTable::new(">TASK|PROCESS|HOST|STATUS|>TOOK|~WHY");
     for task in tasks {
         table.row([
@@ -190,6 +224,28 @@ fn plain_table(tasks: &[JobTaskView]) -> TextTable {
             task.host.as_str().into(),
             status(&task.status),
             took(task).into(),
+            why(task).into(),
+        ]);
+    }
+    table
+}
+
+/// With the version that each host has now.
+fn update_table(tasks: &[JobTaskView]) -> TextTable {
+    let mut table = TextTable::new(">TASK|PROCESS|HOST|STATUS|>TOOK|VERSION|~WHY");
+    for task in tasks {
+        let has = task.has.as_deref().unwrap_or_default();
+        let version = match task.spec_version {
+            Some(number) => format!("{number} ({})", clean(has)),
+            None => clean(has),
+        };
+        table.row([
+            Cell::from(task.ordinal.to_string()),
+            task.name.as_str().into(),
+            task.host.as_str().into(),
+            status(&task.status),
+            took(task).into(),
+            version.into(),
             why(task).into(),
         ]);
     }

@@ -170,7 +170,10 @@ fn instances(row: &ViewProcess) -> String {
     let (running, total) = (running.count(), row.instances.len());
     let mut states: BTreeMap<&str, usize> = BTreeMap::new();
     for one in &row.instances {
-        if !matches!(&*one.state, "" | "running" | "stopped" | "unknown") {
+        if !matches!(
+            &*one.state,
+            "" | "running" | "ready" | "stopped" | "unknown"
+        ) {
             *states.entry(&one.state).or_default() += 1;
         }
     }

@@ -176,7 +176,7 @@ fn body(file: &FileArgs, template: TemplateShown) -> TemplateBody {
     }
 }
 
-fn first_version(client: &Client, template: &Path, text: &str) -> Result<(), Failure> {
+pub(crate) fn first_version(client: &Client, template: &Path, text: &str) -> Result<(), Failure> {
     let draft = save_draft(client, template, "", text)?;
     activate_version(client, template, id_of(&draft)?)?;
     Ok(())
@@ -215,22 +215,27 @@ pub(super) fn delete(context: &Context, args: &DeleteArgs) -> Result<(), Failure
 
 /// Folder and name of a file.
 fn split(path: &str) -> Result<(String, String), Failure> {
+    split_path(path).ok_or_else(|| {
+        Failure::usage(format!("--path: {path:?} is not an absolute path"))
+            .advise("write the file as it lies on the host: /etc/login/login.conf")
+    })
+}
+
+/// None where it is no absolute path of a file.
+pub(crate) fn split_path(path: &str) -> Option<(String, String)> {
     match path.rsplit_once('/') {
         Some((folder, name)) if path.starts_with('/') && !name.is_empty() => {
             let folder = match folder.is_empty() {
                 true => "/",
                 false => folder,
             };
-            Ok((folder.to_owned(), name.to_owned()))
+            Some((folder.to_owned(), name.to_owned()))
         }
-        _ => Err(
-            Failure::usage(format!("--path: {path:?} is not an absolute path"))
-                .advise("write the file as it lies on the host: /etc/login/login.conf"),
-        ),
+        _ => None,
     }
 }
 
-pub(super) fn id_of(answer: &Value) -> Result<u32, Failure> {
+pub(crate) fn id_of(answer: &Value) -> Result<u32, Failure> {
     let id = answer.get("id").and_then(Value::as_u64);
     let id = id.and_then(|id| u32::try_from(id).ok());
     id.ok_or_else(|| Failure::new(Kind::Failed, "the server's answer has no id"))

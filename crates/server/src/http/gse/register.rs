@@ -23,6 +23,7 @@ pub(crate) async fn register(
         spec: spec(&mut request, context.endpoint.dialect)?,
         name: name.clone(),
         mode,
+        restores: None,
     };
     let answers = context
         .http

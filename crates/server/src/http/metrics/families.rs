@@ -111,6 +111,10 @@ pub(super) const AGENTS_MISSING: Family = Family {
 pub(super) const PROCESSES: Family = gauge("muster_processes", "Registered processes.");
 pub(super) const PROCESSES_RUNNING: Family =
     gauge("muster_processes_running", "Registered processes that run.");
+pub(super) const PROCESSES_READY: Family = gauge(
+    "muster_processes_ready",
+    "Registered processes whose ready probe succeeds.",
+);
 pub(super) const TASKS_OPEN: Family = gauge("muster_tasks_open", "Tasks that have not ended.");
 pub(super) const TARGETS_OPEN: Family = gauge(
     "muster_targets_open",
@@ -188,7 +192,7 @@ pub(super) const SHED: Family = counter(
 );
 
 /// All of them, in the order of the page.
-pub const FAMILIES: [&Family; 32] = [
+pub const FAMILIES: [&Family; 33] = [
     &BUILD_INFO,
     &PROCESS_CPU,
     &PROCESS_RESIDENT,
@@ -204,6 +208,7 @@ pub const FAMILIES: [&Family; 32] = [
     &AGENTS_MISSING,
     &PROCESSES,
     &PROCESSES_RUNNING,
+    &PROCESSES_READY,
     &TASKS_OPEN,
     &TARGETS_OPEN,
     &COMMITS,

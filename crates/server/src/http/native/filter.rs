@@ -53,7 +53,7 @@ pub(crate) struct ProcessFilterParams {
     /// (it is there), !tier (it is not); \ before a character that stands for itself. A label that a process does not have is
     /// its host's
     label: Option<String>,
-    /// One or more of running, starting, unhealthy, backoff, failed, stopped, completed, scheduled and unknown
+    /// One or more of running, ready, starting, unhealthy, backoff, failed, stopped, completed, scheduled and unknown
     state: Option<String>,
     /// What is wanted: running or stopped
     wanted: Option<String>,

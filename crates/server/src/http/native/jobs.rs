@@ -1,17 +1,18 @@
 //! Jobs: one action on everything that is selected. Begun, listed, shown, paused, tried again, cancelled.
 
 mod row;
+mod update;
 
 use std::time::Duration;
 
 use api::{
     FailureGroups, FilterBody, JobBegun, JobBody, JobCreated, JobDetail, JobList, JobOptionsBody,
-    JobRetried, OperationPlanView, RetryBody,
+    JobRetried, JobReverted, OperationPlanView, RetryBody,
 };
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use control::{Failure, JobSelection, NewJob, group_failures};
+use control::{Failure, JobSelection, NewJob, NewUpdate, group_failures};
 use model::Invalid;
 use model::job::{JobAction, JobId, JobStatus, JobTaskRow};
 use model::scope::ViewFilter;
@@ -51,7 +52,11 @@ pub(crate) async fn create(
     JsonBody(body): JsonBody<JobBody>,
 ) -> Result<Response, ApiError> {
     let dry_run = body.dry_run.unwrap_or(false);
-    let new = new_job(body)?;
+    let update = match &body.update {
+        Some(update) => Some(update::read(&http, &caller, update).await?),
+        None => None,
+    };
+    let new = new_job(body, update)?;
     if dry_run {
         let plan = http.control.jobs().plan(&caller, new)?;
         return Ok(ok(&plan_view(plan)));
@@ -60,12 +65,20 @@ pub(crate) async fn create(
     Ok(json(StatusCode::ACCEPTED, &JobBegun { id: id.0, targets }))
 }
 
-fn new_job(body: JobBody) -> Result<NewJob, ApiError> {
+fn new_job(mut body: JobBody, update: Option<NewUpdate>) -> Result<NewJob, ApiError> {
     let id = body.business.map(|id| business(Some(id))).transpose()?;
     if body.action.is_empty() {
         return Err(Invalid::required("action").into());
     }
     let action = parse_action(&body.action.to_text())?;
+    if let (Some(_), Some(_)) = (id, &update) {
+        let rule =
+            "must be left out with update: the definitions of a business come from its topology";
+        return Err(Invalid::new("business", rule).into());
+    }
+    if let Some(update) = &update {
+        update::narrow(&mut body.filter, &update.process);
+    }
     let options = body.options.unwrap_or_default();
     let except = body.except.unwrap_or_default();
     let is_scoped = body.scope.is_some() || body.expression.is_some() || !body.env.is_empty();
@@ -80,7 +93,9 @@ fn new_job(body: JobBody) -> Result<NewJob, ApiError> {
         }
         (None, Some(filter)) => {
             let dry_run = body.dry_run.unwrap_or(false);
-            return plain_job(action, filter, &except, body.expect_count, dry_run, options);
+            let expected = body.expect_count;
+            let new = plain_job(action, filter, &except, expected, dry_run, options)?;
+            return Ok(NewJob { update, ..new });
         }
         (Some(_), Some(_)) if is_scoped => {
             let rule = "stands alone: leave out scope, expression and env";
@@ -114,6 +129,7 @@ fn new_job(body: JobBody) -> Result<NewJob, ApiError> {
         options,
         batch,
         expect_count: expect_count(body.expect_count)?,
+        update,
     })
 }
 
@@ -151,6 +167,7 @@ pub(crate) fn plain_job(
         options,
         batch,
         expect_count: expect_count(expected)?,
+        update: None,
     })
 }
 
@@ -266,7 +283,9 @@ pub(crate) async fn show(
             }
         }
     };
-    Ok(ok(&row::detail(&caller, view, &filter, start, limit)))
+    let state = http.control.jobs().update_state(&caller, &view).await?;
+    let detail = row::detail(&caller, view, state.as_ref(), &filter, start, limit);
+    Ok(ok(&detail))
 }
 
 /// Groups the failures of a job by code and reason.
@@ -415,6 +434,24 @@ pub(crate) async fn cancel(
     let id = JobId(id);
     http.control.jobs().cancel(&caller, id).await?;
     Ok(json(StatusCode::ACCEPTED, &JobCreated { id: id.0 }))
+}
+
+/// Takes an update back: the hosts that it changed get what they had before. An update that goes on is cancelled first.
+#[utoipa::path(post, path = "/api/v1/jobs/{id}/revert", operation_id = "revert_job", tag = "jobs",
+    params(("id" = u32, Path)), responses(
+    (status = 202, description = "It is taken back, by a job of its own", body = JobReverted),
+    (status = 409, description = "It is no update, changed no host, or is taken back already"), Refusals))]
+pub(crate) async fn revert(
+    State(http): State<HttpState>,
+    Authenticated(caller): Authenticated,
+    PathParams(id): PathParams<u32>,
+) -> Result<Response, ApiError> {
+    let by = http.control.jobs().revert(&caller, JobId(id)).await?;
+    let reverted = JobReverted {
+        id,
+        reverted_by: by.map(|by| by.0),
+    };
+    Ok(json(StatusCode::ACCEPTED, &reverted))
 }
 
 fn parse_action(text: &str) -> Result<JobAction, Invalid> {

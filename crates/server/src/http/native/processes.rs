@@ -3,10 +3,12 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use api::{DefinitionView, FacetList, NameList, ProcessDetail, ProcessPage, ProcessView};
+use api::{
+    DefinitionView, FacetList, NameList, ProbesView, ProcessDetail, ProcessPage, ProcessView,
+};
 use axum::extract::State;
 use axum::response::Response;
-use control::row_reason;
+use control::{VersionNumbers, row_reason};
 use fleet::{FacetKey, OrderKey, Row, RowOrder};
 use model::access::Caller;
 use model::{FullName, Invalid, Op, UnixMillis};
@@ -41,6 +43,7 @@ fn view<'a>(caller: &Caller, row: &Row<'a>) -> ProcessView<'a> {
         restarts: row.restarts(),
         last_exit: row.last_exit().map(Into::into),
         health: row.health().map(Into::into),
+        probes: ProbesView::of(row.probes()),
         restart_needed: row.restart_needed(),
         managed: row.managed(),
         connected: host.link.is_up(),
@@ -204,8 +207,9 @@ pub(crate) async fn show(
     let name = full_name(&segments)?;
     let (start, limit) = params.page()?;
     let registry = http.control.registry();
+    let versions = registry.version_numbers(&caller, &name).await?;
     let answer = registry.processes_named(&caller, &name, |rows| {
-        ok(&detail(&caller, &name, rows, start, limit))
+        ok(&detail(&caller, &name, rows, &versions, start, limit))
     })?;
     Ok(answer)
 }
@@ -214,6 +218,7 @@ fn detail<'a>(
     caller: &Caller,
     name: &FullName,
     rows: &mut dyn Iterator<Item = Row<'a>>,
+    versions: &VersionNumbers,
     start: u64,
     limit: usize,
 ) -> ProcessDetail<'a> {
@@ -236,6 +241,7 @@ fn detail<'a>(
             spec: Cow::Borrowed(&*definition.spec),
             labels: Cow::Borrowed(&*definition.labels),
             hosts,
+            spec_version: versions.get(&definition.hash).copied(),
         });
     ProcessDetail {
         process: name.to_string(),

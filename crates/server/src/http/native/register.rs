@@ -123,5 +123,6 @@ fn registration(
         hosts: hosts.iter().map(parse_host).collect(),
         suppliers: Default::default(),
         mode,
+        restores: None,
     })
 }

@@ -49,7 +49,7 @@ pub(crate) struct ViewFilterParams {
     expr: Option<String>,
     /// Some of running, stopped and unregistered
     status: Option<String>,
-    /// Only with an instance in one of these states: running, starting, unhealthy, backoff, failed, stopped, completed,
+    /// Only with an instance in one of these states: running, ready, starting, unhealthy, backoff, failed, stopped, completed,
     /// scheduled, unknown; or unregistered
     state: Option<String>,
     /// Whether an instance runs with an older spec until it is restarted

@@ -625,3 +625,35 @@ async fn a_process_may_have_the_name_of_a_list() {
         assert_eq!(rig.native("DELETE", &path, gone).await.0, 200);
     }
 }
+
+#[tokio::test]
+async fn a_bad_probe_is_named_and_nothing_is_registered() {
+    let rig = Rig::new().await;
+    for (probes, field) in [
+        (json!({"ready": {}}), "spec.probes.ready"),
+        (
+            json!({"ready": {"http": {"path": "/"}}}),
+            "spec.probes.ready.http.port",
+        ),
+        (
+            json!({"ready": {"http": {"port": 80, "path": "https://x"}}}),
+            "spec.probes.ready.http.path",
+        ),
+        (
+            json!({"live": {"tcp": {"port": 70_000}}}),
+            "spec.probes.live.tcp.port",
+        ),
+        (
+            json!({"live": {"exec": "true", "failures": 0}}),
+            "spec.probes.live.failures",
+        ),
+    ] {
+        let mut body = body(json!(["10.0.0.1"]));
+        body["spec"]["probes"] = probes;
+        let (status, answer) = rig.native("POST", "/processes/a/p", body).await;
+        assert_eq!(status, 400, "{field}: {answer}");
+        assert_eq!(answer["error"]["field"], field, "{answer}");
+    }
+    let (_, page) = rig.native("GET", "/processes", Value::Null).await;
+    assert_eq!(page["count"], 0);
+}

@@ -359,7 +359,7 @@ async fn states_are_counted_over_time() {
     .await;
     assert_eq!(figures["step_secs"], 300);
     assert_eq!(figures["states"]["unknown"].as_array().unwrap().len(), 2);
-    assert_eq!(figures["states"].as_object().unwrap().len(), 9);
+    assert_eq!(figures["states"].as_object().unwrap().len(), 10);
     for bad in ["1m", "25h", "x"] {
         let path = format!("/figures/states?window={bad}");
         assert_eq!(rig.native("GET", &path, Value::Null).await.0, 400, "{bad}");

@@ -3,13 +3,13 @@
 use model::change::Changes;
 use model::config_template::TemplateId;
 use model::job::{
-    AfterRelease, Gate, Isolation, JobAction, JobArea, JobId, JobOptions, JobRow, JobStatus,
-    JobTarget, JobTaskLabel, JobTaskRow, TaskOrder,
+    AfterRelease, Gate, Isolation, JobAction, JobArea, JobDefinition, JobId, JobOptions, JobRow,
+    JobStatus, JobTarget, JobTaskLabel, JobTaskRow, JobUpdate, TaskOrder, TaskUpdate,
 };
 use model::topology::{BkProcessId, BusinessId};
 use model::{Code, FullName, Host, Namespace, UnixMillis};
 
-use super::{moment, op_id};
+use super::{labels, moment, op_id, spec};
 
 /// Created `n` seconds after a certain moment.
 pub fn job(n: u32, status: JobStatus) -> JobRow {
@@ -32,6 +32,7 @@ pub fn job(n: u32, status: JobStatus) -> JobRow {
             canary: Some(n % 4 + 1),
             gate: Some(Gate::parse("ready:30s").unwrap()),
             order: Some(TaskOrder::Label("zone".into())),
+            revert: n.is_multiple_of(2),
         },
         app: "app".into(),
         user: format!("üser{}", n % 3),
@@ -44,6 +45,19 @@ pub fn job(n: u32, status: JobStatus) -> JobRow {
         cancelled_by: "admin".into(),
         paused_by: ["", "üser"][n as usize % 2].into(),
         retried_at: UnixMillis::NEVER,
+        update: (n % 16 == 8).then(|| {
+            Box::new(JobUpdate {
+                process: FullName::parse("gse", "it's").unwrap(),
+                definitions: vec![JobDefinition {
+                    spec: spec(n),
+                    labels: labels(n),
+                }],
+                restores: Some(n),
+                reverts: None,
+                reverted_by: Some(JobId(n + 1)),
+                revert_asked_by: "ann".into(),
+            })
+        }),
     }
 }
 
@@ -80,6 +94,11 @@ pub fn job_task(job: u32, ordinal: u32) -> JobTaskRow {
         started_at: moment(job),
         ended_at: UnixMillis::NEVER,
         gate: None,
+        update: (job % 16 == 8).then_some(TaskUpdate {
+            to: 0,
+            had: ordinal.is_multiple_of(2).then_some(ordinal),
+            restarts: ordinal.is_multiple_of(3),
+        }),
     }
 }
 

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 
 use model::event::EventKind;
+use model::spec::probes::{ProbeRule, ProbeTarget};
+use model::spec::{ProbeAction, ProbeKind};
 use model::{Flag, Op, State};
 use proptest::prelude::*;
 
@@ -15,12 +17,16 @@ enum HistoryEvent {
     Time(u64),
     ProgramDies,
     Becomes(Behaviour),
-    AgentDies { after: u32 },
+    AgentDies {
+        after: u32,
+    },
     AgentRestarts,
     HostRestarts,
     CheckFails(bool),
     IgnoresTerm(bool),
     IsUnhealthy,
+    /// The ready probe succeeds, or not.
+    Probed(bool),
     UsesTooMuch,
 }
 
@@ -46,6 +52,7 @@ fn happens() -> impl Strategy<Value = HistoryEvent> {
         1 => any::<bool>().prop_map(HistoryEvent::CheckFails),
         1 => any::<bool>().prop_map(HistoryEvent::IgnoresTerm),
         1 => Just(HistoryEvent::IsUnhealthy),
+        2 => any::<bool>().prop_map(HistoryEvent::Probed),
         1 => Just(HistoryEvent::UsesTooMuch),
     ]
 }
@@ -56,11 +63,21 @@ proptest! {
         commands in any::<bool>(),
         stop_check_secs in prop_oneof![3 => Just(0_u32), 1 => 0..100_u32],
         grace in proptest::option::of(1_u32..20),
+        ready in proptest::option::of(proptest::sample::select(ProbeAction::ALL.to_vec())),
         history in proptest::collection::vec(happens(), 1..40),
     ) {
         let mut world = World::new();
         world.spec.monitor_policy.stop_check_secs = stop_check_secs;
         world.spec.stop.grace = grace;
+        world.spec.probes.ready = ready.map(|action| ProbeRule {
+            target: ProbeTarget::Exec("true".into()),
+            interval: None,
+            timeout: None,
+            successes: None,
+            failures: Some(1),
+            delay: None,
+            action: Some(action),
+        });
         if commands {
             let control = &mut world.spec.control;
             control.stop_cmd = "stop".into();
@@ -92,6 +109,10 @@ proptest! {
                     for _ in 0..3 {
                         world.drive(Event::HealthChecked(Err("no".into())));
                     }
+                }
+                HistoryEvent::Probed(succeeds) => {
+                    let result = if succeeds { Ok(()) } else { Err("no".into()) };
+                    world.drive(Event::Probed(ProbeKind::Ready, result));
                 }
                 HistoryEvent::UsesTooMuch => {
                     let kind = EventKind::ProcessResourceLimitExceed;

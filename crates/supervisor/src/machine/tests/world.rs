@@ -8,8 +8,8 @@ use model::status::Exit;
 use model::{Flag, Spec, UnixMillis};
 
 use crate::machine::{
-    Action, Boot, Cmd, Context, Depth, Emission, Event, Form, LiveRun, Moment, Observation,
-    OperationEnd, Process, Role, Run, Sink, Ticket, record,
+    Action, Boot, Cmd, Context, Depth, Emission, Event, Form, LiveRun, Moment, NO_ORDER,
+    Observation, OperationEnd, Order, Process, Role, Run, Sink, Ticket, record,
 };
 
 pub(crate) fn spec() -> Spec {
@@ -38,6 +38,8 @@ pub(crate) fn spec() -> Spec {
         restart: Default::default(),
         stop: Default::default(),
         schedule: Default::default(),
+        probes: Default::default(),
+        after: Default::default(),
     }
 }
 
@@ -108,6 +110,8 @@ pub(crate) struct World {
     /// The agent dies after this many more actions.
     pub(crate) dies_after: Option<u32>,
     dead: bool,
+    /// What the other processes mean for this one.
+    pub(crate) order: Order,
     /// The most programs that were alive at the same time.
     pub(crate) most_programs: usize,
 }
@@ -148,6 +152,7 @@ impl World {
             forgotten: false,
             dies_after: None,
             dead: false,
+            order: Order::default(),
             most_programs: 0,
         }
     }
@@ -212,6 +217,7 @@ impl World {
             now: self.moment(),
             name: "p",
             spec: &spec,
+            order: &self.order,
         };
         let actions = self.process.step(event, &context);
         // One record: the state with the results of the same step.
@@ -456,6 +462,7 @@ impl World {
                 now: self.moment(),
                 name: "p",
                 spec: &spec,
+                order: &NO_ORDER,
             };
             let due = self.process.due(&context);
             let deaths = self.procs.values().map(|proc| proc.until);
@@ -488,6 +495,26 @@ impl World {
                 );
             }
         }
+    }
+
+    /// An operator starts a program with the pid file, beside the agent.
+    pub(crate) fn start_by_hand(&mut self) {
+        self.next_pid += 1;
+        let run = Run {
+            pid: self.next_pid,
+            start: self.now,
+        };
+        let program = Proc {
+            run,
+            until: u64::MAX,
+            exit: Exit::Code(0),
+            root: run,
+            is_program: true,
+            ignores_term: false,
+        };
+        self.pid_file = Some(run.pid);
+        self.procs.insert(run.pid, program);
+        self.count();
     }
 
     /// The live program, if there is one.

@@ -9,10 +9,10 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use wire::down::{GroupSet, NameRef};
-use wire::up::{HealthFrame, LastExitFrame, OpRef};
+use wire::up::{HealthFrame, LastExitFrame, OpRef, ProbesFrame};
 use wire::{
-    Ack, Ask, Bye, Command, Desired, DesiredProcess, Down, EventFrame, Hello, Move, Output,
-    ProcessStatus, Report, ResultFrame, Up, Welcome,
+    Ack, Ask, Bye, Command, Dependencies, DependencyState, Desired, DesiredProcess, Down,
+    EventFrame, Hello, Move, Output, ProcessStatus, Report, ResultFrame, Up, Welcome,
 };
 
 pub(super) fn text() -> impl Strategy<Value = String> {
@@ -63,6 +63,12 @@ prop_compose! {
 }
 
 prop_compose! {
+    fn probes()(ready in option::of(health()), live in option::of(health())) -> ProbesFrame {
+        ProbesFrame { ready, live }
+    }
+}
+
+prop_compose! {
     fn status()(
         numbers in any::<(u32, i32, i64, i64, u32, u64, u64)>(),
         figures in (-1e9f32..1e9, -1e9f32..1e9),
@@ -71,11 +77,12 @@ prop_compose! {
         managed in any::<Option<bool>>(),
         (process_state, next_at_ms, restarts, restart_needed) in any::<(u32, i64, u32, bool)>(),
         (last_exit, health) in (option::of(last_exit()), option::of(health())),
+        probes in option::of(probes()),
     ) -> ProcessStatus {
         let (state, pid, started_at_ms, reported_at_ms, fd, disk, net) = numbers;
         let [namespace, name, version, message] = texts;
         let (cpu, mem) = figures;
-        ProcessStatus { namespace, name, state, pid, version, started_at_ms, reported_at_ms, cpu, mem, fd, disk, net, message, flag, managed, process_state, next_at_ms, restarts, last_exit, health, restart_needed }
+        ProcessStatus { namespace, name, state, pid, version, started_at_ms, reported_at_ms, cpu, mem, fd, disk, net, message, flag, managed, process_state, next_at_ms, restarts, last_exit, health, restart_needed, probes }
     }
 }
 
@@ -173,6 +180,25 @@ pub(super) fn down() -> impl Strategy<Value = Down> {
         bye.prop_map(Down::from),
         ask.prop_map(Down::from),
         text().prop_map(|reason| Move { reason }.into()),
+        dependencies().prop_map(Down::from),
         Just(Down::default()),
     ]
+}
+
+fn dependencies() -> impl Strategy<Value = Dependencies> {
+    let state = (
+        proptest::option::of(name()),
+        text(),
+        text(),
+        any::<bool>(),
+        text(),
+    );
+    let state = state.prop_map(|(name, when, place, is_met, unmet)| DependencyState {
+        name,
+        when,
+        place,
+        is_met,
+        unmet,
+    });
+    vec(state, 0..4).prop_map(|states| Dependencies { states })
 }

@@ -1,9 +1,13 @@
 //! Jobs and their tasks as the native API shows them.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
-use api::{BatchView, GateView, JobCountsView, JobDetail, JobTaskView, JobView};
-use control::Batch;
+use api::{
+    BatchView, GateView, JobCountsView, JobDetail, JobTaskView, JobUpdateView, JobVersionView,
+    JobView,
+};
+use control::{Batch, HasDefinition, UpdateState};
 use model::access::Caller;
 use model::job::{JobArea, JobRow, JobStatus, JobTaskRow};
 use model::{Host, Namespace, UnixMillis};
@@ -52,12 +56,38 @@ pub(super) fn job(job: JobRow, of: JobCounts, batch: Option<Batch>) -> JobView {
             of: batch.of,
         }),
         counts: counts(of),
+        update: job.update.map(|update| JobUpdateView {
+            process: update.process.to_string(),
+            restores: update.restores,
+            reverts: update.reverts.map(|id| id.0),
+            reverted_by: update.reverted_by.map(|id| id.0),
+        }),
     }
+}
+
+/// How many hosts have each version, the most frequent first.
+fn versions(state: Option<&UpdateState>) -> Vec<JobVersionView> {
+    let mut hosts: BTreeMap<(HasDefinition, Option<u32>), u32> = BTreeMap::new();
+    let held = state.into_iter().flat_map(|state| &state.tasks).flatten();
+    for held in held {
+        *hosts.entry(*held).or_default() += 1;
+    }
+    let mut versions: Vec<JobVersionView> = hosts
+        .into_iter()
+        .map(|((has, spec_version), hosts)| JobVersionView {
+            spec_version,
+            has: has.as_str().into(),
+            hosts,
+        })
+        .collect();
+    versions.sort_by_key(|version| std::cmp::Reverse(version.hosts));
+    versions
 }
 
 pub(super) fn detail(
     caller: &Caller,
     view: control::JobView,
+    state: Option<&UpdateState>,
     filter: &TaskFilter,
     start: u64,
     limit: usize,
@@ -83,7 +113,8 @@ pub(super) fn detail(
         tasks: fit(tasks
             .skip(skipped)
             .take(limit)
-            .map(|row| task(caller, &area, row))),
+            .map(|row| task(caller, &area, state, row))),
+        versions: versions(state),
     }
 }
 
@@ -102,7 +133,13 @@ pub(super) fn reason(task: &JobTaskRow) -> Cow<'_, str> {
     plain(&task.reason)
 }
 
-fn task(caller: &Caller, area: &JobArea, task: JobTaskRow) -> JobTaskView {
+fn task(
+    caller: &Caller,
+    area: &JobArea,
+    state: Option<&UpdateState>,
+    task: JobTaskRow,
+) -> JobTaskView {
+    let held = state.and_then(|state| *state.tasks.get(task.ordinal as usize)?);
     let blocked = control::job_task_retry_blocked(caller, area, &task);
     let cause = control::job_task_reason(&task);
     let (host, reason) = (host(&task), reason(&task).into_owned());
@@ -134,6 +171,8 @@ fn task(caller: &Caller, area: &JobArea, task: JobTaskRow) -> JobTaskView {
             from: gate.from,
             since: gate.seen.map_or(UnixMillis::NEVER, |run| run.since),
         }),
+        has: held.map(|(has, _)| has.as_str().into()),
+        spec_version: held.and_then(|(_, number)| number),
         blocked: retry_blocked(blocked),
     }
 }

@@ -120,6 +120,11 @@ pub(super) fn native_effects() -> Vec<Effect> {
             "/tasks?op=stop&process=web/nginx",
             json!({"targets": 1, "ok": 1, "user": "alice"}),
         ),
+        (
+            "rollback_process",
+            "/processes/web/nginx/versions",
+            json!({"number": 3, "source": "rollback", "restores": 1, "hosts": 1}),
+        ),
         ("unregister_process", NGINX, json!({"count": 1})),
         (
             "label_hosts",
