@@ -21,6 +21,7 @@ use super::{JobView, Jobs, NewUpdate};
 use crate::answers::spec_lacking;
 use crate::draft::{Content, Draft};
 use crate::operations::OperatePlan;
+use crate::registry::after::refuse_cycle;
 use crate::{ControlError, secrets};
 
 impl NewUpdate {
@@ -297,6 +298,9 @@ impl JobStep<'_> {
         if let Some(lacking) = spec_lacking(fleet, host, &wanted.spec, Some(Op::Restart)) {
             return Err((Code::COMMAND_FAILED, lacking));
         }
+        // Other processes may have changed since the job was created.
+        refuse_cycle(fleet, &name, &wanted.spec)
+            .map_err(|invalid| (Code::COMMAND_FAILED, invalid.to_string()))?;
         let to = Content::new(wanted.spec.clone(), wanted.labels.clone());
         let before = row.definition();
         let is_same = before.hash == to.hash;

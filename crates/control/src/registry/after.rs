@@ -7,7 +7,7 @@ use fleet::Fleet;
 use model::change::{Changes, DefinitionRow, NameId};
 use model::spec::Dependency;
 use model::spec::after::cycle_through;
-use model::{FullName, Invalid};
+use model::{FullName, Invalid, Spec};
 
 /// Checks the new definitions of a plan, together with those that stay.
 pub(crate) fn refuse_cycles(fleet: &Fleet, changes: &Changes) -> Result<(), Invalid> {
@@ -16,20 +16,30 @@ pub(crate) fn refuse_cycles(fleet: &Fleet, changes: &Changes) -> Result<(), Inva
         let Some(name) = name_of(fleet, changes, row.name) else {
             continue;
         };
-        let further = |name: &FullName| {
-            let all = dependencies_of(fleet, changes, name).into_iter();
-            all.map(|dependency| &dependency.process).collect()
-        };
-        if let Some(cycle) = cycle_through(name, &row.spec.after, further) {
-            let names: Vec<String> = cycle.iter().map(ToString::to_string).collect();
-            let rule = format!(
-                "makes a cycle, in which no process could start: {}; leave one of these dependencies out",
-                names.join(" → ")
-            );
-            return Err(Invalid::new("spec.after", rule));
-        }
+        refuse(fleet, changes, name, &row.spec)?;
     }
     Ok(())
+}
+
+/// Checks a spec that a process may get later, together with the definitions that are registered.
+pub(crate) fn refuse_cycle(fleet: &Fleet, name: &FullName, spec: &Spec) -> Result<(), Invalid> {
+    refuse(fleet, &Changes::default(), name, spec)
+}
+
+fn refuse(fleet: &Fleet, changes: &Changes, name: &FullName, spec: &Spec) -> Result<(), Invalid> {
+    let further = |name: &FullName| {
+        let all = dependencies_of(fleet, changes, name).into_iter();
+        all.map(|dependency| &dependency.process).collect()
+    };
+    let Some(cycle) = cycle_through(name, &spec.after, further) else {
+        return Ok(());
+    };
+    let names: Vec<String> = cycle.iter().map(ToString::to_string).collect();
+    let rule = format!(
+        "makes a cycle, in which no process could start: {}; leave one of these dependencies out",
+        names.join(" → ")
+    );
+    Err(Invalid::new("spec.after", rule))
 }
 
 fn name_of<'a>(fleet: &'a Fleet, changes: &'a Changes, id: NameId) -> Option<&'a FullName> {

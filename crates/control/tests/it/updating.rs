@@ -122,6 +122,45 @@ async fn history(rig: &Rig) -> Vec<(u32, VersionSource, Option<u32>, u32)> {
 }
 
 #[tokio::test]
+async fn a_roll_makes_no_cycle_of_dependencies() {
+    let rig = Rig::new().await;
+    let agents = fleet(&rig).await;
+    let after = |start_cmd: &str, name: &str| {
+        let mut spec = spec(start_cmd);
+        spec.after = serde_json::from_value(serde_json::json!([{"process": name}])).unwrap();
+        spec
+    };
+    let jobs = rig.control.jobs();
+    let new = update_to(after("run b", NAME), one_by_one());
+    let refused = jobs.create(&rig.caller, new).await.unwrap_err();
+    let ControlError::Invalid(invalid) = refused else {
+        panic!("{refused}");
+    };
+    assert_eq!(invalid.field, "spec.after");
+    assert!(invalid.rule.contains("web/a → web/a"), "{}", invalid.rule);
+    assert_eq!(commands(&rig), ["run a"; 3]);
+
+    let new = update_to(after("run b", "web/db"), one_by_one());
+    let (id, _) = jobs.create(&rig.caller, new).await.unwrap();
+    agents[0].next_command().await;
+    assert_eq!(commands(&rig), ["run b", "run a", "run a"]);
+    // One host has it: the way back is a cycle.
+    let request = control::Registration {
+        name: full("web/db"),
+        labels: Labels::default(),
+        spec: after("run db", NAME),
+        hosts: crate::rig::asked(&["10.0.0.2"]),
+        suppliers: Default::default(),
+        mode: Mode::Register,
+        restores: None,
+    };
+    let refused = rig.control.registry().register(&rig.caller, request).await;
+    let message = refused.unwrap_err().to_string();
+    assert!(message.contains("web/db → web/a → web/db"), "{message}");
+    jobs.cancel(&rig.caller, id).await.unwrap();
+}
+
+#[tokio::test]
 async fn a_roll_changes_one_host_after_the_other() {
     let rig = Rig::new().await;
     let agents = fleet(&rig).await;
