@@ -13,6 +13,7 @@ pub(crate) enum Action {
     Register,
     Unregister,
     Operate,
+    Roll,
     KillProgram,
     KillAgent,
     KillAgentSoon,
@@ -32,10 +33,11 @@ pub(crate) enum Action {
 /// How much more often stressed actions happen.
 const STRESS: usize = 4;
 
-const ACTIONS: [(usize, Action); 17] = [
+const ACTIONS: [(usize, Action); 18] = [
     (14, Action::Register),
     (4, Action::Unregister),
     (34, Action::Operate),
+    (7, Action::Roll),
     (14, Action::KillProgram),
     (4, Action::KillAgent),
     (14, Action::KillAgentSoon),
@@ -124,6 +126,7 @@ impl World {
             Action::Register => self.register().await,
             Action::Unregister => self.unregister().await,
             Action::Operate => self.operate().await,
+            Action::Roll => self.roll().await,
             Action::KillProgram => {
                 let name = program::name(self.random.below(N_PROCESSES));
                 if self.agents[at].host.kill_program(&name) {
@@ -218,7 +221,7 @@ impl World {
 
     /// Stops an agent, which must stop no process, unless an operation does or the host loses power meanwhile.
     async fn stop_agent(&mut self, at: usize) {
-        let is_idle = self.is_idle();
+        let is_idle = self.is_idle() && !self.may_roll;
         let agent = &mut self.agents[at];
         let (before, n_boots) = (agent.host.lasting_programs(), agent.host.n_boots());
         agent.stop().await;

@@ -140,7 +140,7 @@ impl World {
     }
 
     /// Sends a request to the server, which may be killed meanwhile.
-    async fn ask<T: 'static>(
+    pub(crate) async fn ask<T: 'static>(
         &mut self,
         said: &str,
         request: impl AsyncFnOnce(Control, Caller) -> Result<T, ControlError> + 'static,
@@ -198,7 +198,7 @@ async fn wait_for_store(clock_hold: &ClockHold, random: &mut Random) {
 }
 
 /// The reply to a request.
-enum Reply<T> {
+pub(crate) enum Reply<T> {
     Received(T),
     /// The request was not sent, or refused: it changes nothing.
     NotSent,

@@ -27,6 +27,7 @@ impl World {
                 return Err(format!("{}: {wrong}", agent.address));
             }
         }
+        self.rolls_keep_their_batch().await?;
         self.every_target_ends_once().await
     }
 
@@ -49,6 +50,7 @@ impl World {
         control.replicas().catch_up().await;
         self.registrations_are_as_answered(control)?;
         no_cycle_is_registered(&control.inspect_fleet())?;
+        self.no_roll_is_half_done(control).await?;
         for at in 0..self.agents.len() {
             let host = control.inspect_fleet().host_id(&self.agents[at].address);
             let host = host.ok_or("the host is not known")?;

@@ -20,9 +20,9 @@ use crate::server_side;
 use crate::world::{self, World};
 
 /// How often and how many times the state after healing is checked before the history fails. The longest wait is that of a
-/// target for its deadline.
+/// roll for its targets, gates and the way back.
 const CHECK_EVERY: Duration = Duration::from_secs(5);
-const CHECKS: u32 = 60;
+const CHECKS: u32 = 150;
 
 /// What a history was like; printed for a seed that was asked for.
 #[derive(Debug)]

@@ -25,6 +25,7 @@ mod history_log;
 mod link;
 mod program;
 mod replicas;
+mod rolls;
 mod server_side;
 mod servers;
 mod tests;

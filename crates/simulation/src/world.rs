@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use model::job::JobId;
 use model::{Code, Host, Op, OpId, TaskId, UnixMillis};
 use testing::Random;
 use tokio::time::sleep;
@@ -44,6 +45,10 @@ pub(crate) struct World {
     pub(crate) tasks_after_healing: Vec<TaskId>,
     /// The outcome of each target as last shown.
     pub(crate) ends: BTreeMap<OpId, Code>,
+    /// Every acknowledged roll.
+    pub(crate) rolls: Vec<JobId>,
+    /// A roll may be under way.
+    pub(crate) may_roll: bool,
     /// No more faults are injected.
     pub(crate) is_healed: bool,
     pub(crate) clock_hold: ClockHold,
@@ -75,6 +80,8 @@ impl World {
             tasks: BTreeMap::new(),
             ends: BTreeMap::new(),
             tasks_after_healing: Vec::new(),
+            rolls: Vec::new(),
+            may_roll: false,
             is_healed: false,
             clock_hold,
         }
