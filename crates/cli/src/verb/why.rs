@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::Context;
 use crate::colors::Style;
 use crate::failure::{Exit, Failure};
-use crate::format::{clean, moment, now};
+use crate::format::{clean, counted, moment, now};
 use crate::out::Out;
 use crate::state::{last_exit_text, state_style};
 use crate::table::FieldList;
@@ -66,7 +66,10 @@ fn show(out: &Out, why: &WhyView) -> Result<(), Failure> {
         );
     }
     if why.tried > 0 {
-        fields.put("tried", &format!("{} times by itself", why.tried));
+        fields.put(
+            "tried",
+            &format!("{} by itself", counted(why.tried, "time")),
+        );
     }
     if let Some(next) = why.next {
         fields.put("next", &moment(next, now));

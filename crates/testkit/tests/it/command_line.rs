@@ -222,11 +222,13 @@ fn each_host_keeps_its_own_definition() {
     registered(&cluster);
     let ran = muster(&cluster, &["status", "app/api"]).fine();
     assert!(
-        ran.stdout.contains("spec 1 of 2, on 1 host: 0:10.1.1.1\n"),
+        ran.stdout
+            .contains("spec 1 of 2, version 1, on 1 host: 0:10.1.1.1\n"),
         "{ran:?}"
     );
     assert!(
-        ran.stdout.contains("spec 2 of 2, on 1 host: 0:10.1.1.2\n"),
+        ran.stdout
+            .contains("spec 2 of 2, version 2, on 1 host: 0:10.1.1.2\n"),
         "{ran:?}"
     );
 
