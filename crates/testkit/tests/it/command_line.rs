@@ -280,7 +280,7 @@ fn each_host_keeps_its_own_definition() {
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert!(ran.stderr.contains("2 different definitions"), "{ran:?}");
     let ran = muster(&cluster, &["status", "app/api", "--host", HOSTS[0]]).fine();
-    assert!(ran.stdout.contains("\nspec\n"), "{ran:?}");
+    assert!(ran.stdout.contains("\nspec, version 4\n"), "{ran:?}");
 }
 
 #[test]
