@@ -2,11 +2,16 @@
 
 use std::collections::HashSet;
 use std::fs;
+use std::path::Path;
+use std::time::Duration;
 
 use model::FullName;
 
 use super::hierarchy::Hierarchy;
 use super::{Cgroups, Group, leaf};
+
+/// How long an empty group of another agent is left alone.
+const NEW_FOR: Duration = Duration::from_secs(600);
 
 impl Cgroups {
     /// Removes the empty groups of a process, and the agent's if that was the last. True when none is left.
@@ -66,7 +71,7 @@ impl Cgroups {
     }
 
     /// Removes the empty groups of other agents, which may be gone. An agent that still runs creates its groups again when it
-    /// needs them.
+    /// needs them; new ones are spared, because their first member may be about to enter.
     pub(crate) fn tidy_others(&self) {
         let Some(home) = &self.home else {
             return;
@@ -75,7 +80,7 @@ impl Cgroups {
         for entry in entries.into_iter().flatten().flatten() {
             let events = fs::read_to_string(entry.path().join("cgroup.events")).unwrap_or_default();
             let is_empty = events.lines().any(|line| line == "populated 0");
-            if is_empty && *entry.file_name() != *self.agent {
+            if is_empty && *entry.file_name() != *self.agent && is_old(&entry.path()) {
                 Group::at(entry.path()).remove();
             }
         }
@@ -88,4 +93,15 @@ impl Cgroups {
             let _ = fs::remove_dir(hierarchy.at.join("muster"));
         }
     }
+}
+
+/// Whether neither an agent's group nor one below it was created lately.
+fn is_old(agent: &Path) -> bool {
+    let entries = fs::read_dir(agent).into_iter().flatten().flatten();
+    let below = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.is_dir());
+    let age = |path: &Path| fs::metadata(path).ok()?.modified().ok()?.elapsed().ok();
+    let mut all = below.chain([agent.to_owned()]);
+    all.all(|path| age(&path).is_some_and(|age| age >= NEW_FOR))
 }
