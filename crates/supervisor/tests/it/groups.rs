@@ -175,13 +175,28 @@ fn empty_groups_are_removed() {
     assert!(is_alive(pid));
     crate::harness::kill(pid, libc::SIGKILL);
     let dead = home.groups()[0].with_file_name(format!("dead-{pid}"));
-    // Another test's agent may remove it first.
-    let _ = std::fs::create_dir_all(dead.join("test:odd"));
+    let new = dead.with_file_name(format!("new-{pid}"));
+    for group in [&dead, &new] {
+        std::fs::create_dir_all(group.join("test:odd")).unwrap();
+    }
+    let an_hour_ago = std::time::SystemTime::now() - Duration::from_secs(3600);
+    for group in [dead.join("test:odd"), dead.clone()] {
+        // Another test's agent may remove it first.
+        let found = std::fs::File::open(group);
+        let _ = found.and_then(|group| group.set_modified(an_hour_ago));
+    }
     let supervisor = home.supervisor();
     until("no groups", || home.groups().is_empty().then_some(()));
     until("no groups of a dead agent", || {
         (!dead.exists()).then_some(())
     });
+    assert!(
+        new.join("test:odd").exists(),
+        "a process may be about to enter it"
+    );
+    for group in [new.join("test:odd"), new] {
+        std::fs::remove_dir(group).unwrap();
+    }
     drop(supervisor);
 }
 
