@@ -334,18 +334,20 @@ impl Runner {
         let mut keys: Vec<Key> = self.held.keys().copied().collect();
         keys.sort();
         match self.boot {
-            Boot::Same | Boot::Damaged => {
+            Boot::Same | Boot::StartLost | Boot::Damaged => {
+                let mut boots = Vec::with_capacity(keys.len());
                 for key in &keys {
                     self.find_children(*key);
                     self.restore_pid_file(*key);
-                    if !self.is_whole {
-                        self.kill_unrecorded_runs(*key);
-                    }
+                    boots.push(match self.is_whole {
+                        true => self.boot,
+                        false => self.kill_unrecorded_runs(*key),
+                    });
                 }
                 // Before any machine observes them.
                 self.await_family_kills().await;
-                for key in &keys {
-                    self.step(*key, Event::Recovered(self.boot));
+                for (key, boot) in keys.iter().zip(boots) {
+                    self.step(*key, Event::Recovered(boot));
                 }
             }
             Boot::Other => self.step_all_for_new_boot(&keys),
@@ -366,10 +368,11 @@ impl Runner {
         self.cgroups.tidy_others();
     }
 
-    /// Kills runs that a damaged journal no longer records, so that no second copy starts beside them.
-    fn kill_unrecorded_runs(&mut self, key: Key) {
+    /// Kills runs that a torn or damaged journal no longer records, so that no second copy starts beside them. A run that its
+    /// pid file names is spared, and its machine told.
+    fn kill_unrecorded_runs(&mut self, key: Key) -> Boot {
         let Some(held) = self.held.get(&key) else {
-            return;
+            return self.boot;
         };
         let mut runs = held.process.watched().into_iter();
         let is_known = runs.any(|run| match Stat::find(run.pid) {
@@ -378,16 +381,20 @@ impl Runner {
             Err(_) => true,
         });
         let may_run = match self.boot {
-            Boot::Same => held.process.may_have_started(),
+            Boot::Same | Boot::StartLost => held.process.may_have_started(),
             Boot::Damaged | Boot::Other => true,
         };
         if is_known || !may_run {
-            return;
+            return self.boot;
         }
-        let look = self.observe_from(key, Depth::Shallow, None);
-        if look.is_some_and(|look| look.is_ok_and(|look| look.alive.is_none())) {
-            self.begin_kill(key, None);
+        match self.observe_from(key, Depth::Shallow, None) {
+            Some(Ok(look)) if look.alive.is_none() => {
+                self.begin_kill(key, None);
+            }
+            Some(Ok(_)) if self.boot == Boot::Same => return Boot::StartLost,
+            Some(Ok(_) | Err(_)) | None => {}
         }
+        self.boot
     }
 
     /// Finds the run that is a child of this process: an agent that was upgraded by `execve` keeps its children.

@@ -31,8 +31,8 @@ impl Process {
                         Role::Stop | Role::Reload | Role::Kill => late,
                     }),
                     Step::AwaitUp { candidate } => {
-                        let ended = work.ran.as_ref().map_or(now, |ran| ran.ended_boot_ms);
-                        let poll = next_poll(ended, now);
+                        let ended = work.ran.as_ref().map_or(0, |ran| ran.ended_boot_ms);
+                        let poll = next_poll(ended.max(work.began_boot_ms), now);
                         Some(match candidate {
                             Some(candidate) => {
                                 up_at(candidate, ended, cx).clamp(now + 1, poll.max(now + 1))

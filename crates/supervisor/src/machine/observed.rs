@@ -199,7 +199,8 @@ impl Process {
         out: &mut Vec<Action>,
     ) {
         let now = cx.now.boot_ms;
-        let ended = work.ran.as_ref().map_or(now, |ran| ran.ended_boot_ms);
+        // Without a record of its command only the candidate counts.
+        let ended = work.ran.as_ref().map_or(0, |ran| ran.ended_boot_ms);
         let fresh = observed
             .alive
             .filter(|alive| Some(alive.run) != work.old_run);

@@ -4,6 +4,9 @@
 //! and `Command` was. Runs that ended meanwhile come as `Exited` like any other. A signal is journalled right after it was
 //! sent, so it is sent twice only if the agent was killed in between, and never lost.
 //!
+//! The last record may be torn: then `Launch` was perhaps executed. What runs without a record is killed before it is started
+//! again, or if its pid file names it, taken for what was started.
+//!
 //! None of that holds for a journal whose end is damaged. The agent observes what runs and ends every operation without
 //! carrying it out: it may have been carried out, and a later operation may have asked for the contrary.
 
@@ -20,6 +23,7 @@ impl Process {
     pub(super) fn recovered(&mut self, boot: Boot, cx: &Context<'_>, out: &mut Vec<Action>) {
         match boot {
             Boot::Same => self.goes_on(cx, out),
+            Boot::StartLost => self.start_was_lost(cx, out),
             Boot::Damaged => self.journal_was_damaged(cx, out),
             Boot::Other => self.host_was_restarted(cx, out),
         }
@@ -39,6 +43,16 @@ impl Process {
         if self.query.is_some() {
             out.push(Action::Inspect);
         }
+    }
+
+    /// A start that the journal shows before its command was carried out: waits for the process instead of starting another.
+    fn start_was_lost(&mut self, cx: &Context<'_>, out: &mut Vec<Action>) {
+        if let Phase::Working(work) = &mut self.phase
+            && matches!(work.step, Step::Check | Step::Launch(_))
+        {
+            work.step = Step::AwaitUp { candidate: None };
+        }
+        self.goes_on(cx, out);
     }
 
     fn journal_was_damaged(&mut self, cx: &Context<'_>, out: &mut Vec<Action>) {

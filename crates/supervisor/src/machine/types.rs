@@ -245,6 +245,9 @@ impl From<Exit> for RunEnd {
 pub(crate) enum Boot {
     /// The host has not rebooted since.
     Same,
+    /// The host has not rebooted. The end of the journal is torn, and what was lost is that the start under way was carried
+    /// out: its process runs.
+    StartLost,
     /// The host has not rebooted, but the end of the journal is damaged, so more has happened than it tells.
     Damaged,
     /// The host has rebooted.

@@ -105,6 +105,7 @@ with_and_without_groups!(
     a_daemon_does_not_run_twice_after_any_damage,
     a_foreground_program_does_not_run_twice_after_any_damage,
     nothing_runs_twice_after_a_torn_journal,
+    a_daemon_whose_start_is_not_recorded_is_not_started_again,
 );
 
 fn a_daemon_does_not_run_twice_after_any_damage(groups: ControlGroups) {
@@ -127,4 +128,29 @@ fn nothing_runs_twice_after_a_torn_journal(groups: ControlGroups) {
             &home
         ));
     }
+}
+
+fn a_daemon_whose_start_is_not_recorded_is_not_started_again(groups: ControlGroups) {
+    let home = Home::with(groups);
+    let mut supervisor = home.supervisor();
+    supervisor.hold(in_background(&home));
+    supervisor.succeed(1, Op::Start);
+    let pid = home.pid();
+    supervisor.stop();
+    let path = home.path("agent/journal");
+    let journal = std::fs::read(&path).unwrap();
+    let records = records(&journal);
+    let is_command = |record: &[usize]| {
+        let text = String::from_utf8_lossy(&journal[record[0]..record[1]]);
+        text.contains(r#""step":{"command""#)
+    };
+    let record = records.windows(2).find(|record| is_command(record));
+    let record = record.expect("the start command is recorded");
+    std::fs::write(&path, cut_in_a_record(&journal, record[0], record[1])).unwrap();
+
+    let mut supervisor = home.supervisor();
+    let outcome = supervisor.end_of(op_id(1));
+    assert_eq!(outcome.code, Code::OK, "{outcome:?}");
+    assert_eq!(supervisor.running().pid, pid);
+    assert_eq!((home.lines("started"), home.processes()), (1, 1));
 }
