@@ -157,20 +157,22 @@ impl Core {
 
     /// Makes a commit visible: first to readers, atomically, then to waiting agents and watchers.
     ///
-    /// Takes all locks before the first change and releases them after the last, so a reader sees all of the commit or none. A
-    /// panic ends the process: the store has the commit, and memory would have half of it.
+    /// The fleet is changed aside, while readers read the snapshot before. Then all locks are taken before the first change is
+    /// shown, and released after the last, so a reader sees all of the commit or none (`lock_order.rs`). A panic ends the
+    /// process: the store has the commit, and memory would have half of it.
     fn fold(&self, revision: Revision, changes: &Changes) {
         let _fail_stop = FailStop::new();
         let (desired, tasks, jobs, watched) = {
             let mut fleet = self.fleet_mut();
-            let mut accounts = self.accounts_mut();
-            let mut jobs = self.jobs.table();
-            let mut tasks = self.tasks.table();
             let desired = desired_changes(&fleet, changes);
             let watched = (self.watchers.any()).then(|| Committed::before(&fleet, changes));
             fleet.apply(revision, changes);
-            accounts.apply(changes);
             let watched = watched.map(|watched| watched.after(&fleet, changes, self.now()));
+            let mut accounts = self.accounts_mut();
+            let mut jobs = self.jobs.table();
+            let mut tasks = self.tasks.table();
+            fleet.publish();
+            accounts.apply(changes);
             (desired, tasks.apply(changes), jobs.apply(changes), watched)
         };
         self.tasks.announce(&tasks);

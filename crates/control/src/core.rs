@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bus::Bus;
-use fleet::Fleet;
+use fleet::{Fleet, FleetGuard, SharedFleet};
 use locks::{ReadGuard, RwLock, WriteGuard};
 use model::UnixMillis;
 use model::change::ProcessId;
@@ -31,7 +31,7 @@ pub(crate) struct Core {
     pub(crate) bus: Bus,
     /// No other replica uses this store.
     pub(crate) is_alone: bool,
-    fleet: RwLock<Fleet, { lock_order::FLEET }>,
+    fleet: SharedFleet<{ lock_order::FLEET }>,
     accounts: RwLock<Accounts, { lock_order::ACCOUNTS }>,
     pub(crate) tasks: Tasks,
     pub(crate) jobs: OpenJobs,
@@ -82,7 +82,7 @@ impl Core {
             store,
             bus,
             is_alone,
-            fleet: RwLock::ranked(fleet),
+            fleet: SharedFleet::new(fleet),
             accounts: RwLock::ranked(accounts),
             tasks,
             jobs: OpenJobs::new(last_job_id, &loaded.changes),
@@ -101,12 +101,13 @@ impl Core {
         }))
     }
 
-    /// Never held across an await.
-    pub(crate) fn fleet(&self) -> ReadGuard<'_, Fleet> {
+    /// The fleet as it is now. Costs nothing to hold, but for the memory of what changes meanwhile; what is committed later is
+    /// not in it. Read together with tasks, jobs or accounts, it is taken under their lock.
+    pub(crate) fn fleet(&self) -> Arc<Fleet> {
         self.fleet.read()
     }
 
-    pub(crate) fn fleet_mut(&self) -> WriteGuard<'_, Fleet> {
+    pub(crate) fn fleet_mut(&self) -> FleetGuard<'_> {
         self.fleet.write()
     }
 

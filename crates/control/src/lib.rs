@@ -97,7 +97,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use bus::{Bus, LocalHub, ReplicaId, Subscription};
 use fleet::Fleet;
-use locks::ReadGuard;
 use model::UnixMillis;
 use store::Store;
 use tokio::sync::{mpsc, watch as stop_signal};
@@ -264,7 +263,7 @@ impl Control {
 
     /// The whole fleet, for tests and the simulation. Product code reads through the parts, which check the caller.
     #[doc(hidden)]
-    pub fn inspect_fleet(&self) -> ReadGuard<'_, Fleet> {
+    pub fn inspect_fleet(&self) -> Arc<Fleet> {
         self.0.core.fleet()
     }
 }

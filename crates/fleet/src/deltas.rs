@@ -21,22 +21,20 @@ use crate::shards::{
 impl Fleet {
     /// Starts to collect the ids of processes with reports.
     pub fn follow_moves(&mut self) {
-        self.columns.moved.get_or_insert_default();
+        self.unsaved.moved.get_or_insert_default();
     }
 
     /// Processes with reports since the last call.
     pub fn take_moved(&mut self) -> RoaringBitmap {
-        self.columns
-            .moved
-            .as_mut()
-            .map(std::mem::take)
-            .unwrap_or_default()
+        let moved = self.unsaved.moved.as_mut();
+        moved.map(std::mem::take).unwrap_or_default()
     }
 
     /// Appends the status of one process, unless no agent has ever reported it; returns its host.
     pub fn write_status(&self, id: ProcessId, written: &mut WrittenStatuses) -> Option<HostId> {
         let (block, at) = self.columns.block(id)?;
-        if block.reported_at[at] != 0 {
+        let seen = block.observed.read(at);
+        if seen.reported_at != 0 {
             let WrittenStatuses {
                 statuses,
                 conditions,
@@ -44,15 +42,16 @@ impl Fleet {
                 probes,
             } = written;
             statuses.extend(id.0.to_le_bytes());
-            statuses.push(block.held_byte(at));
-            write_entry(statuses, block, at, self.columns.texts(id));
+            statuses.push(seen.held);
+            write_entry(statuses, block.incarnation[at], &seen);
             conditions.extend(id.0.to_le_bytes());
-            write_condition(conditions, block, at, self.columns.health(id));
-            if let Some(memory) = self.columns.oom_memory(id) {
+            write_condition(conditions, &seen);
+            let extras = seen.extras.as_deref();
+            if let Some(memory) = extras.and_then(|extras| extras.oom_memory) {
                 memories.extend(id.0.to_le_bytes());
                 write_memory(memories, memory);
             }
-            if let Some(results) = self.columns.probes(id) {
+            if let Some(results) = extras.and_then(|extras| extras.probes.as_deref()) {
                 probes.extend(id.0.to_le_bytes());
                 write_probes(probes, results);
             }
@@ -83,14 +82,14 @@ impl Fleet {
                 entry.told.probes = probes.remove(&id).map(Box::new);
             }
             let is_here = self.columns.identity(id).is_some_and(|(of, _)| of == host);
-            let Some(moved) = is_here.then(|| self.put_entry(id, entry)).flatten() else {
+            let Some(moved) = is_here
+                .then(|| self.put_entry(id, entry, Some(held)))
+                .flatten()
+            else {
                 read.n_unknown += 1;
                 continue;
             };
-            if let Some((block, at)) = self.columns.block_mut(id) {
-                block.set_held_byte(at, held);
-            }
-            self.columns.mark_unsaved(id, moved);
+            self.unsaved.mark(id, moved);
             if moved {
                 read.changed.push(id);
             }

@@ -217,7 +217,7 @@ impl Fleet {
                 let up = self.hosts_up();
                 let found = self.tally(ids, Marks::N_STATES, || {
                     |block: &Block, at: usize| match up[block.host[at] as usize] {
-                        true => Some(block.condition(at).marks.state_number()),
+                        true => Some(block.observed.marks(at).state_number()),
                         false => Some(0),
                     }
                 });

@@ -223,7 +223,7 @@ impl<'a> RowTest<'a> {
             && (filter.wanted.as_ref()).is_none_or(|wanted| wanted.contains(&block.flag(at)))
             && (filter.managed).is_none_or(|managed| block.managed(at) == managed)
             && (filter.restart_needed)
-                .is_none_or(|needed| block.condition(at).marks.restart_needed() == needed)
+                .is_none_or(|needed| block.observed.marks(at).restart_needed() == needed)
             && self.has_state(block, at, host)
             && (self.modules.as_ref()).is_none_or(|wanted| {
                 (places.module(block, at)).is_some_and(|module| wanted.contains(&module))
@@ -236,7 +236,7 @@ impl<'a> RowTest<'a> {
             return true;
         };
         let state = match up[host] {
-            true => block.condition(at).marks.state(),
+            true => block.observed.marks(at).state(),
             false => ProcessState::Unknown,
         };
         states.contains(&state)

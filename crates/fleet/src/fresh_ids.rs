@@ -1,6 +1,9 @@
 //! Free ids for plans.
 
+use std::sync::Arc;
+
 use model::change::{DefinitionId, HostId, NameId, ProcessId};
+use roaring::RoaringBitmap;
 
 use crate::Fleet;
 
@@ -11,9 +14,9 @@ impl Fleet {
             next_host: self.hosts.next_id(),
             next_name: self.names.next_id(),
             next_definition: self.definitions.next_id(),
-            free_definitions: self.definitions.free_ids(),
+            free_definitions: FreeIds::new(self.definitions.free_ids()),
             next_process: self.columns.next_id(),
-            free_processes: self.columns.free_ids(),
+            free_processes: FreeIds::new(self.columns.free_ids()),
         }
     }
 }
@@ -24,9 +27,31 @@ pub struct FreshIds {
     next_host: u32,
     next_name: u32,
     next_definition: u32,
-    free_definitions: Vec<u32>,
+    free_definitions: FreeIds,
     next_process: u32,
-    free_processes: Vec<u32>,
+    free_processes: FreeIds,
+}
+
+/// The ids of a set, smallest first. Copies nothing.
+#[derive(Debug, Clone)]
+struct FreeIds {
+    free: Arc<RoaringBitmap>,
+    from: u32,
+}
+
+impl FreeIds {
+    fn new(free: &Arc<RoaringBitmap>) -> Self {
+        Self {
+            free: free.clone(),
+            from: 0,
+        }
+    }
+
+    fn pop(&mut self) -> Option<u32> {
+        let id = self.free.range(self.from..).next()?;
+        self.from = id + 1;
+        Some(id)
+    }
 }
 
 impl FreshIds {

@@ -2,15 +2,17 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
+use std::sync::atomic::Ordering::Relaxed;
 
-use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use model::bounds::{MAX_HOSTNAME, MAX_KERNEL, MAX_VERSION};
-use model::change::{HostId, HostRow, ProcessId};
+use model::change::{HostId, HostRow, NameId, ProcessId};
 use model::kernel::KernelFeatures;
 use model::spec::SpecExtensions;
 use model::text::sanitize_line;
 use model::{AgentId, Host, Labels, UnixMillis};
-use std::hash::BuildHasher;
+
+use crate::cow::{CowMap, Paged};
 
 /// Whether a host's agent is connected.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -70,15 +72,17 @@ impl AgentInfo {
     }
 }
 
-#[derive(Debug)]
+/// The name and id of each process of a host, by name.
+type HostProcesses = Vec<(NameId, ProcessId)>;
+
+#[derive(Debug, Clone)]
 struct HostCell {
-    row: HostRow,
+    row: Arc<HostRow>,
     link: Link,
-    /// When the agent last sent anything, including heartbeats.
-    heard_at: UnixMillis,
+    /// When the agent last sent anything, including heartbeats, in milliseconds. All copies of the cell share it.
+    heard_at: Arc<AtomicI64>,
     info: Option<Arc<AgentInfo>>,
-    first_process: Option<ProcessId>,
-    n_processes: u32,
+    processes: Arc<HostProcesses>,
 }
 
 /// One host, borrowed from the fleet.
@@ -113,53 +117,41 @@ impl HostView<'_> {
     }
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Hosts {
-    /// Boxed, so that the place of a removed host takes little.
-    cells: Vec<Option<Box<HostCell>>>,
-    by_host: HashTable<u32>,
-    by_agent: HashMap<AgentId, HostId>,
-    hasher: DefaultHashBuilder,
-    len: usize,
-    /// An agent connected or disconnected since the last save.
-    pub(crate) links_moved: bool,
+    cells: Paged<Arc<HostCell>>,
+    by_host: CowMap<Host, HostId>,
+    by_agent: CowMap<AgentId, HostId>,
     removed: RemovedHosts,
 }
 
 /// Hosts that were removed, for the history that refers to their ids.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct RemovedHosts {
-    by_id: HashMap<HostId, Host>,
+    by_id: CowMap<HostId, Host>,
     /// The ids that a host had, and when it was last removed.
-    by_host: HashMap<Host, (Vec<HostId>, UnixMillis)>,
+    by_host: CowMap<Host, (Vec<HostId>, UnixMillis)>,
 }
 
 impl Hosts {
     pub(crate) fn put(&mut self, row: &HostRow) {
-        let index = row.id.index();
-        if self.cells.len() <= index {
-            self.cells.resize_with(index + 1, || None);
-        }
-        if let Some(cell) = &mut self.cells[index] {
+        let new = Arc::new(row.clone());
+        if let Some(cell) = self.cells.get_mut(row.id.0) {
+            let cell = Arc::make_mut(cell);
             if let Some(before) = &cell.row.agent_id {
                 self.by_agent.remove(before);
             }
-            cell.row = row.clone();
+            cell.row = new;
         } else {
-            self.cells[index] = Some(Box::new(HostCell {
-                row: row.clone(),
+            let cell = HostCell {
+                row: new,
                 link: Link::Never,
-                heard_at: UnixMillis::NEVER,
+                heard_at: Arc::new(AtomicI64::new(UnixMillis::NEVER.0)),
                 info: None,
-                first_process: None,
-                n_processes: 0,
-            }));
-            self.len += 1;
-            let (cells, hasher) = (&self.cells, &self.hasher);
-            self.by_host
-                .insert_unique(hasher.hash_one(row.host), row.id.0, |id| {
-                    hash_of(hasher, cells, *id)
-                });
+                processes: Arc::default(),
+            };
+            self.cells.insert(row.id.0, Arc::new(cell));
+            self.by_host.insert(row.host, row.id);
         }
         if let Some(agent) = &row.agent_id {
             self.by_agent.insert(agent.clone(), row.id);
@@ -169,30 +161,24 @@ impl Hosts {
     /// Frees a removed host; its id is never used again. Its processes must be gone.
     pub(crate) fn remove(&mut self, row: &HostRow, at: UnixMillis) {
         let (id, host) = (row.id, row.host);
-        if self.cells.len() <= id.index() {
-            self.cells.resize_with(id.index() + 1, || None);
+        self.cells.skip_to(id.0 + 1);
+        let before = self.cells.remove(id.0);
+        // A host that has come back has another id already.
+        if before.is_some() && self.by_host.get(&host) == Some(&id) {
+            self.by_host.remove(&host);
         }
-        if self.cells[id.index()].is_some() {
-            let hash = self.hasher.hash_one(host);
-            // A host that has come back has another id already.
-            if let Ok(entry) = self.by_host.find_entry(hash, |known| *known == id.0) {
-                entry.remove();
-            }
-            self.len -= 1;
-        }
-        if let Some(agent) = self.cells[id.index()]
-            .take()
-            .and_then(|cell| cell.row.agent_id)
-            && self.by_agent.get(&agent) == Some(&id)
+        let agent = before.as_ref().and_then(|cell| cell.row.agent_id.as_ref());
+        if let Some(agent) = agent
+            && self.by_agent.get(agent) == Some(&id)
         {
-            self.by_agent.remove(&agent);
+            self.by_agent.remove(agent);
         }
         if self.removed.by_id.insert(id, host).is_none() {
-            let (ids, last) = self.removed.by_host.entry(host).or_default();
+            let never = || (Vec::new(), UnixMillis::default());
+            let (ids, last) = self.removed.by_host.get_or_insert_with(host, never);
             ids.push(id);
             *last = at.max(*last);
         }
-        self.links_moved = true;
     }
 
     /// When a host was last removed.
@@ -214,13 +200,7 @@ impl Hosts {
     }
 
     pub(crate) fn find(&self, host: &Host) -> Option<HostId> {
-        self.by_host
-            .find(self.hasher.hash_one(host), |id| {
-                self.cells[*id as usize]
-                    .as_ref()
-                    .is_some_and(|cell| cell.row.host == *host)
-            })
-            .map(|id| HostId(*id))
+        self.by_host.get(host).copied()
     }
 
     pub(crate) fn find_agent(&self, agent: &AgentId) -> Option<HostId> {
@@ -228,43 +208,31 @@ impl Hosts {
     }
 
     pub(crate) fn view(&self, id: HostId) -> Option<HostView<'_>> {
-        let cell = self.cell(id)?;
-        Some(HostView {
-            id,
-            host: cell.row.host,
-            agent_id: cell.row.agent_id.as_ref(),
-            enrolled_at: cell.row.enrolled_at,
-            supplier: cell.row.supplier,
-            labels: &cell.row.labels,
-            link: cell.link,
-            heard_at: cell.heard_at,
-            info: cell.info.as_deref(),
-            n_processes: cell.n_processes,
-        })
+        self.cell(id).map(|cell| cell.view(id))
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = HostView<'_>> {
-        (0..self.cells.len() as u32).filter_map(|id| self.view(HostId(id)))
+        let cells = self.cells.iter();
+        cells.map(|(id, cell)| cell.view(HostId(id)))
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.len
+        self.cells.len()
     }
 
     pub(crate) fn next_id(&self) -> u32 {
-        self.cells.len() as u32
+        self.cells.next()
     }
 
-    pub(crate) fn set_link(&mut self, id: HostId, link: Link) {
-        if let Some(cell) = self.cell_mut(id) {
-            cell.link = link;
-            self.links_moved = true;
-        }
+    /// False when the host is not known.
+    pub(crate) fn set_link(&mut self, id: HostId, link: Link) -> bool {
+        let cell = self.cell_mut(id);
+        cell.map(|cell| cell.link = link).is_some()
     }
 
-    pub(crate) fn heard(&mut self, id: HostId, at: UnixMillis) {
-        if let Some(cell) = self.cell_mut(id) {
-            cell.heard_at = at;
+    pub(crate) fn heard(&self, id: HostId, at: UnixMillis) {
+        if let Some(cell) = self.cell(id) {
+            cell.heard_at.store(at.0, Relaxed);
         }
     }
 
@@ -274,36 +242,58 @@ impl Hosts {
         }
     }
 
-    pub(crate) fn first_process(&self, id: HostId) -> Option<ProcessId> {
-        self.cell(id)?.first_process
+    /// The processes of a host, by the ids of their names.
+    pub(crate) fn processes(&self, id: HostId) -> &[(NameId, ProcessId)] {
+        self.cell(id).map_or(&[], |cell| &cell.processes)
     }
 
-    pub(crate) fn link_process(&mut self, id: HostId, process: ProcessId) {
+    pub(crate) fn find_process(&self, id: HostId, name: NameId) -> Option<ProcessId> {
+        let processes = self.processes(id);
+        let at = processes.binary_search_by_key(&name, |(name, _)| *name);
+        at.ok().map(|at| processes[at].1)
+    }
+
+    pub(crate) fn add_process(&mut self, id: HostId, name: NameId, process: ProcessId) {
         if let Some(cell) = self.cell_mut(id) {
-            cell.first_process = Some(process);
-            cell.n_processes += 1;
+            let processes = Arc::make_mut(&mut cell.processes);
+            match processes.binary_search_by_key(&name, |(name, _)| *name) {
+                Ok(at) => processes[at].1 = process,
+                Err(at) => processes.insert(at, (name, process)),
+            }
         }
     }
 
-    pub(crate) fn unlink_process(&mut self, id: HostId, first: Option<ProcessId>) {
+    pub(crate) fn remove_process(&mut self, id: HostId, name: NameId) {
         if let Some(cell) = self.cell_mut(id) {
-            cell.first_process = first;
-            cell.n_processes -= 1;
+            let processes = Arc::make_mut(&mut cell.processes);
+            if let Ok(at) = processes.binary_search_by_key(&name, |(name, _)| *name) {
+                processes.remove(at);
+            }
         }
     }
 
     fn cell(&self, id: HostId) -> Option<&HostCell> {
-        self.cells.get(id.index())?.as_deref()
+        self.cells.get(id.0).map(|cell| &**cell)
     }
 
     fn cell_mut(&mut self, id: HostId) -> Option<&mut HostCell> {
-        self.cells.get_mut(id.index())?.as_deref_mut()
+        self.cells.get_mut(id.0).map(Arc::make_mut)
     }
 }
 
-fn hash_of(hasher: &DefaultHashBuilder, cells: &[Option<Box<HostCell>>], id: u32) -> u64 {
-    match &cells[id as usize] {
-        Some(cell) => hasher.hash_one(cell.row.host),
-        None => 0,
+impl HostCell {
+    fn view(&self, id: HostId) -> HostView<'_> {
+        HostView {
+            id,
+            host: self.row.host,
+            agent_id: self.row.agent_id.as_ref(),
+            enrolled_at: self.row.enrolled_at,
+            supplier: self.row.supplier,
+            labels: &self.row.labels,
+            link: self.link,
+            heard_at: UnixMillis(self.heard_at.load(Relaxed)),
+            info: self.info.as_deref(),
+            n_processes: self.processes.len() as u32,
+        }
     }
 }

@@ -3,26 +3,32 @@
 //! A process has the labels of its definition, and those of its host whose keys its definition does not have. Processes without
 //! labels are in no bitmap, so they cost nothing here.
 
-use hashbrown::HashMap;
+use std::sync::Arc;
+
 use model::Labels;
 use model::change::{DefinitionId, HostId, ProcessId};
 use model::selector::{LabelSelector, LabelTest, LabelWanted};
 use roaring::RoaringBitmap;
 
+use crate::cow::CowMap;
 use crate::{Fleet, scan};
 
 /// The label that an instance gets from its owner instead of its definition: no bitmap knows it.
 pub(crate) const OWNER_LABEL: &str = "bk_process_id";
 
+/// For each value, what has it.
+type Values = CowMap<Box<str>, Arc<RoaringBitmap>>;
+
 /// For each key and value, what has it.
-#[derive(Debug, Default)]
-pub(crate) struct LabelIndex(HashMap<Box<str>, HashMap<Box<str>, RoaringBitmap>>);
+#[derive(Debug, Clone, Default)]
+pub(crate) struct LabelIndex(CowMap<Box<str>, Values>);
 
 impl LabelIndex {
     pub(crate) fn add(&mut self, labels: &Labels, id: u32) {
         for (key, value) in labels.iter() {
-            let values = self.0.entry_ref(key).or_default();
-            values.entry_ref(value).or_default().insert(id);
+            let values = self.0.get_or_default(key.into());
+            let ids = values.get_or_default(value.into());
+            Arc::make_mut(ids).insert(id);
         }
     }
 
@@ -32,7 +38,7 @@ impl LabelIndex {
                 continue;
             };
             if let Some(ids) = values.get_mut(value) {
-                ids.remove(id);
+                Arc::make_mut(ids).remove(id);
                 if ids.is_empty() {
                     values.remove(value);
                 }
@@ -45,8 +51,8 @@ impl LabelIndex {
 
     /// What has the key, with any value.
     fn with_key(&self, key: &str) -> RoaringBitmap {
-        let values = self.0.get(key).into_iter().flat_map(HashMap::values);
-        values.fold(RoaringBitmap::new(), |all, one| all | one)
+        let values = self.0.get(key).into_iter().flat_map(CowMap::values);
+        values.fold(RoaringBitmap::new(), |all, one| all | &**one)
     }
 
     /// What has the key with a value that the test names, or with any value where it names none.
@@ -55,7 +61,7 @@ impl LabelIndex {
             LabelWanted::In(values) | LabelWanted::NotIn(values) => {
                 let known = self.0.get(test.key.as_str());
                 let named = values.iter().filter_map(|value| known?.get(value.as_str()));
-                named.fold(RoaringBitmap::new(), |all, one| all | one)
+                named.fold(RoaringBitmap::new(), |all, one| all | &**one)
             }
             LabelWanted::Present | LabelWanted::Absent => self.with_key(&test.key),
         }
@@ -73,14 +79,18 @@ impl LabelIndex {
 
 impl Fleet {
     pub(crate) fn index_labels(&mut self, definition: DefinitionId, id: ProcessId) {
-        if let Some(definition) = self.definitions.get(definition) {
-            self.process_labels.add(&definition.labels, id.0);
+        if let Some(definition) = self.definitions.get(definition)
+            && !definition.labels.is_empty()
+        {
+            Arc::make_mut(&mut self.process_labels).add(&definition.labels, id.0);
         }
     }
 
     pub(crate) fn unindex_labels(&mut self, definition: DefinitionId, id: ProcessId) {
-        if let Some(definition) = self.definitions.get(definition) {
-            self.process_labels.remove(&definition.labels, id.0);
+        if let Some(definition) = self.definitions.get(definition)
+            && !definition.labels.is_empty()
+        {
+            Arc::make_mut(&mut self.process_labels).remove(&definition.labels, id.0);
         }
     }
 

@@ -1,37 +1,37 @@
 //! (namespace, name) pairs, with their processes and definitions.
 
-use hashbrown::HashMap;
+use std::sync::Arc;
+
 use model::change::{DefinitionId, NameId, NameRow, ProcessId};
 use model::selector::NamePattern;
 use model::{FullName, Namespace, ProcessName};
 use roaring::RoaringBitmap;
 
-#[derive(Debug)]
+use crate::cow::{CowMap, Paged};
+
+#[derive(Debug, Clone)]
 struct NameCell {
     name: FullName,
     definitions: Vec<DefinitionId>,
     processes: RoaringBitmap,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Names {
-    cells: Vec<Option<NameCell>>,
-    by_name: HashMap<FullName, NameId>,
-    by_namespace: HashMap<Namespace, RoaringBitmap>,
+    cells: Paged<Arc<NameCell>>,
+    by_name: CowMap<FullName, NameId>,
+    by_namespace: CowMap<Namespace, Arc<RoaringBitmap>>,
 }
 
 impl Names {
     pub(crate) fn put(&mut self, row: &NameRow) {
-        let index = row.id.index();
-        if self.cells.len() <= index {
-            self.cells.resize_with(index + 1, || None);
-        }
-        if self.cells[index].is_none() {
-            self.cells[index] = Some(NameCell {
+        if self.cells.get(row.id.0).is_none() {
+            let cell = NameCell {
                 name: row.name.clone(),
                 definitions: Vec::new(),
                 processes: RoaringBitmap::new(),
-            });
+            };
+            self.cells.insert(row.id.0, Arc::new(cell));
             self.by_name.insert(row.name.clone(), row.id);
         }
     }
@@ -45,7 +45,7 @@ impl Names {
     }
 
     pub(crate) fn next_id(&self) -> u32 {
-        self.cells.len() as u32
+        self.cells.next()
     }
 
     pub(crate) fn add_definition(&mut self, id: NameId, definition: DefinitionId) {
@@ -67,27 +67,27 @@ impl Names {
     }
 
     pub(crate) fn add_process(&mut self, id: NameId, process: ProcessId) {
-        let Some(cell) = self.cells.get_mut(id.index()).and_then(Option::as_mut) else {
+        let Some(cell) = self.cells.get_mut(id.0).map(Arc::make_mut) else {
             return;
         };
         cell.processes.insert(process.0);
         match self.by_namespace.get_mut(&cell.name.namespace) {
-            Some(processes) => drop(processes.insert(process.0)),
+            Some(processes) => drop(Arc::make_mut(processes).insert(process.0)),
             None => {
                 let processes = RoaringBitmap::from_iter([process.0]);
                 self.by_namespace
-                    .insert(cell.name.namespace.clone(), processes);
+                    .insert(cell.name.namespace.clone(), Arc::new(processes));
             }
         }
     }
 
     pub(crate) fn remove_process(&mut self, id: NameId, process: ProcessId) {
-        let Some(cell) = self.cells.get_mut(id.index()).and_then(Option::as_mut) else {
+        let Some(cell) = self.cells.get_mut(id.0).map(Arc::make_mut) else {
             return;
         };
         cell.processes.remove(process.0);
         if let Some(processes) = self.by_namespace.get_mut(&cell.name.namespace) {
-            processes.remove(process.0);
+            Arc::make_mut(processes).remove(process.0);
         }
     }
 
@@ -96,12 +96,14 @@ impl Names {
     }
 
     pub(crate) fn processes_in(&self, namespace: &Namespace) -> Option<&RoaringBitmap> {
-        self.by_namespace.get(namespace)
+        self.by_namespace
+            .get(namespace)
+            .map(|processes| &**processes)
     }
 
     /// The processes of these names, in any namespace.
     pub(crate) fn processes_called(&self, names: &[ProcessName]) -> RoaringBitmap {
-        let cells = self.cells.iter().flatten();
+        let cells = self.cells();
         cells
             .filter(|cell| !cell.processes.is_empty() && names.contains(&cell.name.name))
             .fold(RoaringBitmap::new(), |all, cell| all | &cell.processes)
@@ -117,7 +119,7 @@ impl Names {
                 continue;
             }
             let (mut namespace, mut name) = (pattern.namespace.matcher(), pattern.name.matcher());
-            for cell in self.cells.iter().flatten() {
+            for cell in self.cells() {
                 if !cell.processes.is_empty()
                     && namespace.matches(cell.name.namespace.as_str())
                     && name.matches(cell.name.name.as_str())
@@ -132,12 +134,12 @@ impl Names {
     pub(crate) fn all_processes(&self) -> RoaringBitmap {
         self.by_namespace
             .values()
-            .fold(RoaringBitmap::new(), |all, one| all | one)
+            .fold(RoaringBitmap::new(), |all, one| all | &**one)
     }
 
     /// Names of processes, in no order.
     pub(crate) fn in_use(&self) -> impl Iterator<Item = &FullName> {
-        let cells = self.cells.iter().flatten();
+        let cells = self.cells();
         let used = cells.filter(|cell| !cell.processes.is_empty());
         used.map(|cell| &cell.name)
     }
@@ -150,11 +152,15 @@ impl Names {
             .filter(|(_, n)| *n > 0)
     }
 
+    fn cells(&self) -> impl Iterator<Item = &NameCell> {
+        self.cells.iter().map(|(_, cell)| &**cell)
+    }
+
     fn cell(&self, id: NameId) -> Option<&NameCell> {
-        self.cells.get(id.index())?.as_ref()
+        self.cells.get(id.0).map(|cell| &**cell)
     }
 
     fn cell_mut(&mut self, id: NameId) -> Option<&mut NameCell> {
-        self.cells.get_mut(id.index())?.as_mut()
+        self.cells.get_mut(id.0).map(Arc::make_mut)
     }
 }

@@ -11,9 +11,10 @@ use model::{Flag, FullName, Labels, ProcessState, State, UnixMillis};
 use crate::columns::Block;
 use crate::condition::{Health, ProbeHealth};
 use crate::labels::OWNER_LABEL;
+use crate::observed::{Extras, Observation};
 use crate::{Definition, Fleet, HostView, Link};
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Row<'a> {
     fleet: &'a Fleet,
     id: ProcessId,
@@ -22,6 +23,7 @@ pub struct Row<'a> {
     name: &'a FullName,
     definition: &'a Definition,
     host: HostView<'a>,
+    seen: Observation,
 }
 
 impl<'a> Row<'a> {
@@ -35,6 +37,7 @@ impl<'a> Row<'a> {
             name: fleet.names.get(NameId(block.name[at]))?,
             definition: fleet.definitions.get(DefinitionId(block.definition[at]))?,
             host: fleet.hosts.view(HostId(block.host[at]))?,
+            seen: block.observed.read(at),
         })
     }
 
@@ -107,7 +110,7 @@ impl<'a> Row<'a> {
 
     /// Flag and managed as the agent last reported them; None before its first report.
     pub fn held(&self) -> Option<(Flag, bool)> {
-        self.block.held(self.at)
+        self.seen.held()
     }
 
     pub fn incarnation(&self) -> Revision {
@@ -119,7 +122,7 @@ impl<'a> Row<'a> {
     }
 
     pub fn state(&self) -> State {
-        self.block.state[self.at]
+        self.seen.state
     }
 
     /// The state as the native API shows it: unknown while its agent is away.
@@ -137,100 +140,97 @@ impl<'a> Row<'a> {
     }
 
     fn known_state(&self) -> ProcessState {
-        self.block.condition(self.at).marks.state()
+        self.seen.condition.marks.state()
     }
 
     /// When its next attempt or scheduled run is due.
     pub fn next_at(&self) -> Option<UnixMillis> {
-        let next_at = self.block.condition(self.at).next_at();
+        let next_at = self.seen.condition.next_at();
         (next_at != UnixMillis::NEVER).then_some(next_at)
     }
 
     /// How often the agent has started it by itself since the last operation that did; at most 65,535.
     pub fn restarts(&self) -> u32 {
-        self.block.condition(self.at).restarts.into()
+        self.seen.condition.restarts.into()
     }
 
     pub fn last_exit(&self) -> Option<LastExit> {
-        let last = self.block.condition(self.at).last_exit()?;
-        let memory = self.fleet.columns.oom_memory(self.id);
+        let last = self.seen.condition.last_exit()?;
+        let memory = self.extras().and_then(|extras| extras.oom_memory);
         Some(LastExit { memory, ..last })
     }
 
     /// The last health check of its run.
     pub fn health(&self) -> Option<HealthResult> {
-        let health = self.fleet.columns.health(self.id);
+        let health = self.extras()?.health.as_ref();
         health.map(Health::to_result)
     }
 
     /// The last results of its probes.
     pub fn probes(&self) -> ProbeResults {
-        let probes = self.fleet.columns.probes(self.id);
+        let probes = self.extras().and_then(|extras| extras.probes.as_deref());
         probes.map(ProbeHealth::to_results).unwrap_or_default()
     }
 
     /// Whether its run began with a spec whose changes since take effect only at the next start.
     pub fn restart_needed(&self) -> bool {
-        self.block.condition(self.at).marks.restart_needed()
+        self.seen.condition.marks.restart_needed()
     }
 
     /// −1 when not running.
     pub fn pid(&self) -> i32 {
-        self.block.pid[self.at]
+        self.seen.pid
     }
 
     pub fn started_at(&self) -> UnixMillis {
-        UnixMillis::from_secs(i64::from(self.block.started_at[self.at]))
+        UnixMillis::from_secs(i64::from(self.seen.started_at))
     }
 
     pub(crate) fn started_secs(&self) -> u32 {
-        self.block.started_at[self.at]
+        self.seen.started_at
     }
 
     /// How fresh the status is. Agents report changes, so the last status holds as of the last sign of life.
     pub fn reported_at(&self) -> UnixMillis {
-        match self.block.reported_at[self.at] {
+        match self.seen.reported_at {
             0 => UnixMillis::NEVER,
             secs => UnixMillis::from_secs(i64::from(secs)).max(self.host.heard_at),
         }
     }
 
     pub fn cpu(&self) -> f32 {
-        self.block.cpu[self.at]
+        self.seen.cpu
     }
 
     pub fn mem(&self) -> f32 {
-        self.block.mem[self.at]
+        self.seen.mem
     }
 
     pub fn fd(&self) -> u32 {
-        self.block.fd[self.at]
+        self.seen.fd
     }
 
     pub fn disk(&self) -> u64 {
-        self.block.disk[self.at]
+        self.seen.disk
     }
 
     pub fn net(&self) -> u64 {
-        self.block.net[self.at]
+        self.seen.net
     }
 
-    pub fn version(&self) -> &'a str {
-        self.fleet
-            .columns
-            .texts(self.id)
-            .map_or("", |texts| &texts.version)
+    pub fn version(&self) -> Cow<'static, str> {
+        match self.extras().map_or("", |extras| &extras.version) {
+            "" => Cow::Borrowed(""),
+            version => Cow::Owned(version.to_owned()),
+        }
     }
 
     /// The agent's message; while the agent is disconnected, that and since when.
-    pub fn message(&self) -> Cow<'a, str> {
-        let said = self
-            .fleet
-            .columns
-            .texts(self.id)
-            .map_or("", |texts| &*texts.message);
+    pub fn message(&self) -> Cow<'static, str> {
+        let said = self.extras().map_or("", |extras| &*extras.message);
         let away = match self.host.link {
-            Link::Up { .. } => return Cow::Borrowed(said),
+            Link::Up { .. } if said.is_empty() => return Cow::Borrowed(""),
+            Link::Up { .. } => return Cow::Owned(said.to_owned()),
             Link::Never if self.host.enrolled_at != UnixMillis::NEVER => "agent offline".to_owned(),
             Link::Never => "no agent has connected from this host yet".to_owned(),
             Link::Down { since } => format!("agent offline since {}", since.to_rfc3339()),
@@ -239,6 +239,10 @@ impl<'a> Row<'a> {
             true => Cow::Owned(away),
             false => Cow::Owned(format!("{away}; before that: {said}")),
         }
+    }
+
+    fn extras(&self) -> Option<&Extras> {
+        self.seen.extras.as_deref()
     }
 
     /// The definition that it is registered with, which others of its name may share.

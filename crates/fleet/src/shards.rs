@@ -10,8 +10,9 @@ use model::text::{sanitize_line, sanitize_lines};
 use model::{State, UnixMillis};
 use roaring::RoaringBitmap;
 
-use crate::columns::{BLOCK, Block, Texts};
+use crate::columns::BLOCK;
 use crate::condition::{Condition, Health, Marks, PackedExit, ProbeHealth};
+use crate::observed::{Extras, Observation};
 use crate::{Fleet, Link};
 
 /// Statuses with their conditions, the memory of killed runs and the results of probes. Shards of earlier formats, which lack
@@ -29,31 +30,31 @@ const HOSTS_PER_SHARD: u32 = 4096;
 impl Fleet {
     /// The shards where more than figures changed since the last call.
     pub fn take_dirty_shards(&mut self) -> Vec<u32> {
-        let dirty = std::mem::take(&mut self.columns.dirty);
-        self.columns.stale -= &dirty;
+        let dirty = std::mem::take(&mut self.unsaved.dirty);
+        self.unsaved.stale -= &dirty;
         dirty.into_iter().collect()
     }
 
     /// Some of the shards where only figures changed, round robin. These can wait: agents report figures again.
     pub fn take_stale_shards(&mut self, most: usize) -> Vec<u32> {
-        let (stale, next) = (&self.columns.stale, self.columns.next_stale);
+        let (stale, next) = (&self.unsaved.stale, self.unsaved.next_stale);
         let in_turn = stale.range(next..).chain(stale.range(..next));
         let taken: Vec<u32> = in_turn.take(most).collect();
-        self.columns.stale -= taken.iter().collect::<RoaringBitmap>();
-        self.columns.next_stale = taken.last().map_or(0, |last| last + 1);
+        self.unsaved.stale -= taken.iter().collect::<RoaringBitmap>();
+        self.unsaved.next_stale = taken.last().map_or(0, |last| last + 1);
         taken
     }
 
     /// Marks a shard as not saved, after a failed save.
     pub fn mark_dirty(&mut self, shard: u32) {
         if shard & HOSTS == 0 {
-            self.columns.dirty.insert(shard);
+            self.unsaved.dirty.insert(shard);
         }
     }
 
     /// Whether an agent connected or disconnected since the last call.
     pub fn take_links_moved(&mut self) -> bool {
-        std::mem::take(&mut self.hosts.links_moved)
+        std::mem::take(&mut self.unsaved.links_moved)
     }
 
     /// The last contact of each agent. Few and small, so written as a whole.
@@ -79,31 +80,25 @@ impl Fleet {
 
     /// Encodes one shard. An empty one may be deleted.
     pub fn encode_shard(&self, shard: u32) -> Vec<u8> {
-        let Some(block) = self
-            .columns
-            .blocks
-            .get(shard as usize)
-            .and_then(|block| block.as_deref())
-        else {
+        let Some(block) = self.columns.block_numbered(shard) else {
             return Vec::new();
         };
         let mut bytes = vec![FORMAT];
-        for at in (0..BLOCK).filter(|at| block.is_live(*at) && block.reported_at[*at] != 0) {
-            let texts = self
-                .columns
-                .texts(ProcessId(shard * BLOCK as u32 + at as u32));
+        let reported = |at: &usize| block.is_live(*at) && block.observed.reported_at(*at) != 0;
+        for at in (0..BLOCK).filter(reported) {
+            let seen = block.observed.read(at);
             bytes.extend((at as u16).to_le_bytes());
-            write_entry(&mut bytes, block, at, texts);
-            let id = ProcessId(shard * BLOCK as u32 + at as u32);
-            write_condition(&mut bytes, block, at, self.columns.health(id));
-            match self.columns.oom_memory(id) {
+            write_entry(&mut bytes, block.incarnation[at], &seen);
+            write_condition(&mut bytes, &seen);
+            let extras = seen.extras.as_deref();
+            match extras.and_then(|extras| extras.oom_memory) {
                 None => bytes.push(0),
                 Some(memory) => {
                     bytes.push(1);
                     write_memory(&mut bytes, memory);
                 }
             }
-            match self.columns.probes(id) {
+            match extras.and_then(|extras| extras.probes.as_deref()) {
                 None => bytes.push(0),
                 Some(probes) => {
                     bytes.push(1);
@@ -150,32 +145,45 @@ impl Fleet {
         if at >= BLOCK {
             return None;
         }
-        self.columns.blocks.get(shard as usize)?.as_deref()?;
-        self.put_entry(ProcessId(shard * BLOCK as u32 + at as u32), entry);
+        self.columns.block_numbered(shard)?;
+        let id = ProcessId(shard * BLOCK as u32 + at as u32);
+        self.put_entry(id, entry, None);
         Some(())
     }
 
-    /// None when the process was registered again; else whether more than figures changed.
-    pub(crate) fn put_entry(&mut self, id: ProcessId, entry: Entry) -> Option<bool> {
-        let (block, at) = self.columns.block_mut(id)?;
+    /// None when the process was registered again; else whether more than figures changed. Without `held`, what its agent
+    /// holds stays as it was.
+    pub(crate) fn put_entry(
+        &mut self,
+        id: ProcessId,
+        entry: Entry,
+        held: Option<u8>,
+    ) -> Option<bool> {
+        let (block, at) = self.columns.block(id)?;
         if block.incarnation[at] != entry.incarnation {
             return None;
         }
-        let moved = (block.state[at], block.pid[at], block.started_at[at])
-            != (entry.state, entry.pid, entry.started_at);
-        block.state[at] = entry.state;
-        block.pid[at] = entry.pid;
-        block.started_at[at] = entry.started_at;
-        block.reported_at[at] = entry.reported_at;
-        (block.cpu[at], block.mem[at]) = (entry.cpu, entry.mem);
-        block.fd[at] = entry.fd;
-        (block.disk[at], block.net[at]) = (entry.disk, entry.net);
-        let moved = block.set_condition(at, entry.told.condition) | moved;
-        let moved = moved | self.columns.set_texts(id, entry.texts);
-        let moved = moved | self.columns.set_health(id, entry.told.health);
-        let moved = moved | self.columns.set_oom_memory(id, entry.told.memory);
-        let moved = moved | self.columns.set_probes(id, entry.told.probes);
-        if let Some(owner) = self.columns.owner(id) {
+        let owner = block.owner(at);
+        let Told {
+            condition,
+            health,
+            memory,
+            probes,
+        } = entry.told;
+        let extras = Extras {
+            health,
+            probes,
+            oom_memory: memory,
+            ..entry.texts
+        };
+        let seen = Observation {
+            held: held.unwrap_or_else(|| block.observed.read(at).held),
+            condition,
+            extras: extras.kept(),
+            ..entry.seen
+        };
+        let moved = block.observed.write(at, seen);
+        if let Some(owner) = owner {
             self.recount(owner);
         }
         Some(moved)
@@ -186,16 +194,9 @@ impl Fleet {
 #[derive(Debug)]
 pub(crate) struct Entry {
     incarnation: u64,
-    state: State,
-    pid: i32,
-    started_at: u32,
-    reported_at: u32,
-    cpu: f32,
-    mem: f32,
-    fd: u32,
-    disk: u64,
-    net: u64,
-    texts: Texts,
+    /// Without its condition and extras.
+    seen: Observation,
+    texts: Extras,
     pub(crate) told: Told,
 }
 
@@ -236,24 +237,28 @@ impl Entry {
         let state = State::from_number(reader.u8()?);
         Some(Self {
             incarnation,
-            state,
             told: Told {
                 condition: Condition::of_state(state),
                 health: None,
                 memory: None,
                 probes: None,
             },
-            pid: reader.u32()? as i32,
-            started_at: reader.u32()?,
-            reported_at: reader.u32()?,
-            cpu: f32::from_bits(reader.u32()?),
-            mem: f32::from_bits(reader.u32()?),
-            fd: reader.u32()?,
-            disk: reader.u64()?,
-            net: reader.u64()?,
-            texts: Texts {
+            seen: Observation {
+                state,
+                pid: reader.u32()? as i32,
+                started_at: reader.u32()?,
+                reported_at: reader.u32()?,
+                cpu: f32::from_bits(reader.u32()?),
+                mem: f32::from_bits(reader.u32()?),
+                fd: reader.u32()?,
+                disk: reader.u64()?,
+                net: reader.u64()?,
+                ..Observation::NONE
+            },
+            texts: Extras {
                 version: bounded(reader.text()?, sanitize_line, MAX_VERSION),
                 message: bounded(reader.text()?, sanitize_lines, MAX_MESSAGE),
+                ..Extras::default()
             },
         })
     }
@@ -266,23 +271,20 @@ fn bounded(text: &str, clean: fn(&mut String, usize), max: usize) -> Box<str> {
     text.into()
 }
 
-pub(crate) fn write_entry(bytes: &mut Vec<u8>, block: &Block, at: usize, texts: Option<&Texts>) {
-    bytes.extend(block.incarnation[at].to_le_bytes());
-    bytes.push(match block.state[at] {
-        State::Unknown => 0,
-        State::Running => 1,
-        State::Stopped => 2,
-    });
-    bytes.extend(block.pid[at].to_le_bytes());
-    bytes.extend(block.started_at[at].to_le_bytes());
-    bytes.extend(block.reported_at[at].to_le_bytes());
-    bytes.extend(block.cpu[at].to_le_bytes());
-    bytes.extend(block.mem[at].to_le_bytes());
-    bytes.extend(block.fd[at].to_le_bytes());
-    bytes.extend(block.disk[at].to_le_bytes());
-    bytes.extend(block.net[at].to_le_bytes());
-    write_text(bytes, texts.map_or("", |t| &*t.version));
-    write_text(bytes, texts.map_or("", |t| &*t.message));
+pub(crate) fn write_entry(bytes: &mut Vec<u8>, incarnation: u64, seen: &Observation) {
+    bytes.extend(incarnation.to_le_bytes());
+    bytes.push(seen.state.number());
+    bytes.extend(seen.pid.to_le_bytes());
+    bytes.extend(seen.started_at.to_le_bytes());
+    bytes.extend(seen.reported_at.to_le_bytes());
+    bytes.extend(seen.cpu.to_le_bytes());
+    bytes.extend(seen.mem.to_le_bytes());
+    bytes.extend(seen.fd.to_le_bytes());
+    bytes.extend(seen.disk.to_le_bytes());
+    bytes.extend(seen.net.to_le_bytes());
+    let extras = seen.extras.as_deref();
+    write_text(bytes, extras.map_or("", |extras| &extras.version));
+    write_text(bytes, extras.map_or("", |extras| &extras.message));
 }
 
 fn write_text(bytes: &mut Vec<u8>, text: &str) {
@@ -291,25 +293,21 @@ fn write_text(bytes: &mut Vec<u8>, text: &str) {
     bytes.extend(text.as_bytes());
 }
 
-pub(crate) fn write_condition(
-    bytes: &mut Vec<u8>,
-    block: &Block,
-    at: usize,
-    health: Option<&Health>,
-) {
+pub(crate) fn write_condition(bytes: &mut Vec<u8>, seen: &Observation) {
     let Condition {
         marks,
         restarts,
         exit,
         exit_at,
         next_at,
-    } = block.condition(at);
+    } = seen.condition;
     bytes.push(marks.0);
     bytes.extend(restarts.to_le_bytes());
     bytes.extend(exit.0.to_le_bytes());
     bytes.extend(exit_at.to_le_bytes());
     bytes.extend(next_at.to_le_bytes());
-    write_health(bytes, health);
+    let extras = seen.extras.as_deref();
+    write_health(bytes, extras.and_then(|extras| extras.health.as_ref()));
 }
 
 fn write_health(bytes: &mut Vec<u8>, health: Option<&Health>) {

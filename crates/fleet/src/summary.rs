@@ -42,11 +42,10 @@ impl Fleet {
         }
         match namespaces {
             None => {
-                for block in self.columns.blocks.iter().flatten() {
+                for (_, block) in self.columns.blocks() {
                     let live = (0..block.host.len()).filter(|at| block.is_live(*at));
                     live.for_each(|at| tally.add(block, at));
                 }
-                tally.counts.config_drift = self.columns.drifted.len();
             }
             Some(namespaces) => {
                 let ids = self.ids_of_namespaces(namespaces);
@@ -55,7 +54,6 @@ impl Fleet {
                         tally.add(block, at);
                     }
                 }
-                tally.counts.config_drift = ids.intersection_len(&self.columns.drifted);
             }
         }
         tally.counts
@@ -72,7 +70,7 @@ struct Tally {
 
 impl Tally {
     fn add(&mut self, block: &Block, at: usize) {
-        let marks = block.condition(at).marks;
+        let marks = block.observed.marks(at);
         let is_up = self.is_up.get(HostId(block.host[at]).index()) == Some(&true);
         let state = match is_up {
             true => marks.state(),
@@ -94,5 +92,6 @@ impl Tally {
         };
         self.counts.wanted_down += u64::from(is_up && is_down && block.flag(at) == Flag::Running);
         self.counts.restart_needed += u64::from(marks.restart_needed());
+        self.counts.config_drift += u64::from(block.observed.is_drifted(at));
     }
 }

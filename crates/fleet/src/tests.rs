@@ -394,7 +394,7 @@ fn statuses_survive_a_restart_through_shards() {
     }
     let row = after.row(ProcessId(0)).unwrap();
     assert_eq!(
-        (row.state(), row.pid(), row.version()),
+        (row.state(), row.pid(), &*row.version()),
         (State::Running, 4437, "1.2.19")
     );
     assert_eq!(
@@ -709,7 +709,7 @@ fn a_shard_without_conditions_is_restored() {
     after.set_link(HostId(0), up());
     after.restore_shard(0, &bytes);
     let row = after.row(ProcessId(0)).unwrap();
-    assert_eq!((row.pid(), row.version()), (4437, "1.2.19"));
+    assert_eq!((row.pid(), &*row.version()), (4437, "1.2.19"));
     assert_eq!(row.process_state(), ProcessState::Running);
 }
 

@@ -8,7 +8,6 @@ mod filter;
 mod ids;
 mod instances;
 mod order;
-mod paged;
 mod places;
 mod read;
 mod row;
@@ -26,48 +25,51 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use hashbrown::HashMap;
 use model::topology::{
     BkHostId, BkProcessId, BusinessId, ModuleId, Program, ProgramId, ServiceId, SetId,
     TopologyChanges, ViewProcessRow,
 };
 use roaring::RoaringBitmap;
 
-use paged::Paged;
+use crate::bits::SharedBits;
+use crate::cow::{CowMap, Paged};
 use places::{Business, Machine, Module, Service, Set};
 use templates::Templates;
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct View {
-    clouds: BTreeMap<u32, Arc<str>>,
-    businesses: BTreeMap<BusinessId, Business>,
-    sets: HashMap<SetId, Set>,
-    modules: HashMap<ModuleId, Module>,
-    machines: HashMap<BkHostId, Machine>,
+    clouds: Arc<BTreeMap<u32, Arc<str>>>,
+    businesses: Arc<BTreeMap<BusinessId, Arc<Business>>>,
+    sets: CowMap<SetId, Arc<Set>>,
+    modules: CowMap<ModuleId, Arc<Module>>,
+    machines: CowMap<BkHostId, Arc<Machine>>,
     services: Paged<Service>,
-    programs: HashMap<ProgramId, Arc<Program>>,
+    programs: CowMap<ProgramId, Arc<Program>>,
     /// How many processes each program has.
-    program_users: HashMap<ProgramId, u32>,
+    program_users: CowMap<ProgramId, u32>,
     processes: Paged<Cell>,
-    aliases: HashMap<BusinessId, HashMap<Arc<str>, RoaringBitmap>>,
-    by_cloud: HashMap<u32, RoaringBitmap>,
-    by_ip: HashMap<IpAddr, Vec<BkHostId>>,
+    aliases: CowMap<BusinessId, Aliases>,
+    by_cloud: CowMap<u32, Arc<RoaringBitmap>>,
+    by_ip: CowMap<IpAddr, Vec<BkHostId>>,
     /// The newest instance of each owner; the columns link the others.
     first_instance: Paged<model::change::ProcessId>,
-    /// Processes whose instances all run.
-    running: RoaringBitmap,
+    /// Processes whose instances all run. Statuses decide it, so all snapshots share it.
+    running: SharedBits,
     /// Processes whose instances are all managed.
-    managed: RoaringBitmap,
-    /// Processes without a reported instance.
-    unregistered: RoaringBitmap,
+    managed: Arc<RoaringBitmap>,
+    /// Processes without a reported instance. Statuses decide it, so all snapshots share it.
+    unregistered: SharedBits,
     /// Processes that vanished from their source, or have too many instances.
-    surplus: RoaringBitmap,
-    templates: Templates,
+    surplus: Arc<RoaringBitmap>,
+    templates: Arc<Templates>,
     ids: ids::NextIds,
 }
 
+/// The processes of each alias of a business.
+type Aliases = CowMap<Arc<str>, Arc<RoaringBitmap>>;
+
 /// One process.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Cell {
     row: ViewProcessRow,
     next_in_service: Option<BkProcessId>,
@@ -87,7 +89,7 @@ impl View {
     /// Folds a commit in: referenced rows are added first and removed last.
     pub(crate) fn apply(&mut self, changes: &TopologyChanges) {
         for row in &changes.clouds {
-            self.clouds.insert(row.id, row.name.as_str().into());
+            Arc::make_mut(&mut self.clouds).insert(row.id, row.name.as_str().into());
         }
         for row in &changes.businesses {
             self.put_business(row);
@@ -128,7 +130,7 @@ impl View {
             self.remove_set(*id);
         }
         for id in &changes.businesses_gone {
-            self.businesses.remove(id);
+            Arc::make_mut(&mut self.businesses).remove(id);
             self.aliases.remove(id);
         }
         for id in &changes.programs_gone {
@@ -162,7 +164,9 @@ impl View {
             row: *row,
             next_in_service: first,
         };
-        *self.program_users.entry(row.program).or_default() += 1;
+        *self.program_users.get_or_default(row.program) += 1;
+        self.running.make_room(row.id.0);
+        self.unregistered.make_room(row.id.0);
         if let Some(before) = self.processes.insert(row.id.0, cell) {
             self.release_program(before.row.program);
         }
@@ -184,10 +188,10 @@ impl View {
         if let Some(before) = self.processes.remove(id.0) {
             self.release_program(before.row.program);
         }
-        self.running.remove(id.0);
-        self.managed.remove(id.0);
-        self.unregistered.remove(id.0);
-        self.surplus.remove(id.0);
+        self.running.set(id.0, false);
+        self.unregistered.set(id.0, false);
+        put(&mut self.managed, id.0, false);
+        put(&mut self.surplus, id.0, false);
     }
 
     /// Removes it from the list of its service.
@@ -221,7 +225,7 @@ impl View {
         };
         let alias = program.bk_process_name.as_str();
         let stays = !self.has_vanished(id);
-        if let Some(module) = self.modules.get_mut(&home.module)
+        if let Some(module) = self.modules.get_mut(&home.module).map(Arc::make_mut)
             && !module.processes.contains(id.0)
         {
             module.count_in(alias, stays, program.proc_num);
@@ -229,11 +233,12 @@ impl View {
         for bitmap in self.bitmaps(&home).into_iter().flatten() {
             bitmap.insert(id.0);
         }
-        let aliases = self.aliases.entry(home.business).or_default();
+        let aliases = self.aliases.get_or_default(home.business);
         match aliases.get_mut(alias) {
-            Some(named) => drop(named.insert(id.0)),
+            Some(named) => drop(Arc::make_mut(named).insert(id.0)),
             None => {
-                aliases.insert(alias.into(), RoaringBitmap::from([id.0]));
+                let named = RoaringBitmap::from([id.0]);
+                aliases.insert(alias.into(), Arc::new(named));
             }
         }
     }
@@ -244,7 +249,7 @@ impl View {
         };
         let alias = program.bk_process_name.as_str();
         let stays = !self.has_vanished(id);
-        if let Some(module) = self.modules.get_mut(&home.module)
+        if let Some(module) = self.modules.get_mut(&home.module).map(Arc::make_mut)
             && module.processes.contains(id.0)
         {
             module.count_out(alias, stays, program.proc_num);
@@ -252,9 +257,9 @@ impl View {
         for bitmap in self.bitmaps(&home).into_iter().flatten() {
             bitmap.remove(id.0);
         }
-        let aliases = self.aliases.entry(home.business).or_default();
+        let aliases = self.aliases.get_or_default(home.business);
         if let Some(named) = aliases.get_mut(alias) {
-            named.remove(id.0);
+            Arc::make_mut(named).remove(id.0);
             if named.is_empty() {
                 aliases.remove(alias);
             }
@@ -262,20 +267,17 @@ impl View {
     }
 
     fn bitmaps(&mut self, home: &Home) -> [Option<&mut RoaringBitmap>; 5] {
+        let cloud = self.by_cloud.get_or_default(home.cloud);
+        let business = Arc::make_mut(&mut self.businesses).get_mut(&home.business);
+        let set = self.sets.get_mut(&home.set);
+        let module = self.modules.get_mut(&home.module);
+        let machine = self.machines.get_mut(&home.machine);
         [
-            Some(self.by_cloud.entry(home.cloud).or_default()),
-            self.businesses
-                .get_mut(&home.business)
-                .map(|place| &mut place.processes),
-            self.sets
-                .get_mut(&home.set)
-                .map(|place| &mut place.processes),
-            self.modules
-                .get_mut(&home.module)
-                .map(|place| &mut place.processes),
-            self.machines
-                .get_mut(&home.machine)
-                .map(|place| &mut place.processes),
+            Some(Arc::make_mut(cloud)),
+            business.map(|place| &mut Arc::make_mut(place).processes),
+            set.map(|place| &mut Arc::make_mut(place).processes),
+            module.map(|place| &mut Arc::make_mut(place).processes),
+            machine.map(|place| &mut Arc::make_mut(place).processes),
         ]
     }
 
@@ -311,5 +313,16 @@ impl View {
             next = self.next_in_service(id);
             Some(id)
         })
+    }
+}
+
+/// Adds an id to a set or removes it; copies the set only if that changes it.
+fn put(set: &mut Arc<RoaringBitmap>, id: u32, is_member: bool) {
+    if set.contains(id) != is_member {
+        let set = Arc::make_mut(set);
+        match is_member {
+            true => set.insert(id),
+            false => set.remove(id),
+        };
     }
 }

@@ -82,7 +82,7 @@ impl<'a> PlannedTask<'a> {
             }
             JobTarget::Registered { registered, host } => {
                 let row = registration(fleet, registered, *host);
-                let owner = row.and_then(|row| row.owner());
+                let owner = row.as_ref().and_then(|row| row.owner());
                 let view = owner.and_then(|id| fleet.view_row(id));
                 (view, row, *host)
             }
@@ -123,7 +123,7 @@ impl Planner {
                 group.hosts.push(planned.host);
             }
         }
-        let Some(row) = planned.row else { return };
+        let Some(row) = &planned.row else { return };
         let namespace = &row.name().namespace;
         match self.namespaces.get_mut(namespace) {
             Some(count) => *count += 1,
@@ -164,7 +164,7 @@ fn why_blocked(planned: &PlannedTask<'_>, caller: &Caller, new: &NewJob) -> Opti
     if business.is_some_and(|business| !caller.may(Permission::Operate, business)) {
         return Some(BlockReason::Role);
     }
-    let Some(row) = planned.row else {
+    let Some(row) = &planned.row else {
         return Some(BlockReason::NotRegistered);
     };
     match new.action.op() {

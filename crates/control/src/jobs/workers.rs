@@ -72,8 +72,8 @@ impl Workers {
     pub(super) fn begin(&mut self, jobs: &Jobs) -> bool {
         let mut all_can = true;
         let mut room = AT_A_TIME.saturating_sub(self.running.len());
-        let fleet = jobs.core.fleet();
         let table = jobs.core.jobs.table();
+        let fleet = jobs.core.fleet();
         for (id, job) in &table.open {
             if job.row.action.op().is_some() {
                 continue;

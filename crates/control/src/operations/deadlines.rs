@@ -55,8 +55,8 @@ pub(crate) async fn run(operations: Arc<Operations>, mut stop: watch::Receiver<b
 impl Operations {
     fn overdue(&self, op: OpId) -> Outcome {
         let at = self.core.now();
-        let fleet = self.core.fleet();
         let task = self.core.tasks.get(op.task);
+        let fleet = self.core.fleet();
         let host = task
             .and_then(|task| task.target(op)?.host)
             .and_then(|id| fleet.host(id));

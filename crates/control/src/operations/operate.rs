@@ -387,7 +387,9 @@ impl<'a> OperatePlan<'a> {
                 (Some(content), _, _) => OutcomeSubject {
                     proc_name: content.spec.identity.proc_name.clone(),
                     setup_path: content.spec.identity.setup_path.clone(),
-                    registered_at: registered.map_or(self.draft.at, |row| row.registered_at()),
+                    registered_at: registered
+                        .as_ref()
+                        .map_or(self.draft.at, |row| row.registered_at()),
                     managed: registered.is_some_and(|row| row.managed()),
                 },
                 (None, Some(row), _) => subject_of(row),

@@ -146,7 +146,9 @@ fn select(fleet: &Fleet, request: &OperateMatching) -> Result<RoaringBitmap, Con
         let host = fleet.host_id(&except.host);
         let found = host.zip(fleet.name_id(&except.name));
         let row = found.and_then(|(host, name)| fleet.process(host, name));
-        let was_there = row.is_some_and(|row| gone.contains(&row.id()) || ids.remove(row.id().0));
+        let was_there = row
+            .as_ref()
+            .is_some_and(|row| gone.contains(&row.id()) || ids.remove(row.id().0));
         match row.filter(|_| was_there) {
             Some(row) => drop(gone.insert(row.id())),
             None => {

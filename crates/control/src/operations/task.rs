@@ -55,8 +55,7 @@ impl Operations {
         Ok(self.view(&task))
     }
 
-    /// The same, with the hosts of its targets as they are known now. `write` runs under the fleet's lock: it must not call
-    /// back into `control`.
+    /// The same, with the hosts of its targets as they are known now.
     pub async fn read_task<T>(
         &self,
         caller: &Caller,
@@ -153,12 +152,11 @@ impl Operations {
     }
 
     fn view(&self, task: &Task) -> Arc<TaskView> {
-        // In the lock order, the fleet comes before the task.
-        let fleet = self.core.fleet();
         let mut progress = task.progress();
         if let Some(view) = &progress.view {
             return view.clone();
         }
+        let fleet = self.core.fleet();
         let targets = task
             .targets
             .iter()

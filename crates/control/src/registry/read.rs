@@ -1,7 +1,7 @@
 //! Reads of processes, hosts and groups.
 //!
-//! Each method checks the caller, takes the fleet's read lock, and lets the caller write its answer straight from the rows:
-//! nothing is copied. What is passed in runs under the lock, so it must not call back into `control`.
+//! Each method checks the caller, takes the latest snapshot of the fleet, and lets the caller write its answer straight from the
+//! rows: nothing is copied, and nothing waits for it.
 
 use fleet::{Facet, FacetKey, Filter, Found, HostFilter, HostOrder, HostView, Page, Row, RowOrder};
 use model::access::{AccessArea, Caller, Permission};

@@ -45,7 +45,7 @@ impl Draft<'_> {
             let row = host
                 .zip(name)
                 .and_then(|(host, name)| self.fleet.process(host, name));
-            if let Some(row) = row {
+            if let Some(row) = &row {
                 self.forget(row.id());
             }
             success(row.is_some())

@@ -291,7 +291,7 @@ impl Replicas {
             .filter(|entry| peers.is_holder(from, entry.host, entry.session))
             .collect();
         drop(peers);
-        let mut fleet = self.core.fleet_mut();
+        let fleet = self.core.fleet();
         for entry in theirs {
             fleet.heard(HostId(entry.host), UnixMillis(entry.heard_ms));
         }

@@ -36,7 +36,7 @@ impl Session {
         }
         let at = self.sessions.core.now();
         if report.statuses.is_empty() {
-            self.sessions.core.fleet_mut().heard(self.host, at);
+            self.sessions.core.fleet().heard(self.host, at);
             self.outbox.answer_heartbeat();
             return Ok(());
         }

@@ -1,6 +1,4 @@
-//! Reads of the process view, written straight from the fleet under its read lock.
-//!
-//! Closures run under the lock, so they must not call back into `control`.
+//! Reads of the process view, written straight from the latest snapshot of the fleet.
 
 use fleet::view::{SetCounts, ViewFacetKey, ViewPage};
 use fleet::{Facet, Fleet};

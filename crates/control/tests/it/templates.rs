@@ -188,7 +188,7 @@ async fn a_template_becomes_a_watched_file_for_each_instance() {
     };
     let watched = |rig: &Rig| {
         let fleet = rig.control.inspect_fleet();
-        let instance = fleet.view_row(PROCESS).unwrap().instances()[1];
+        let instance = fleet.view_row(PROCESS).unwrap().instances().swap_remove(1);
         instance.row.definition().spec.configmap.clone()
     };
     let before = watched(&rig);
@@ -250,7 +250,7 @@ async fn the_files_of_a_template_show_what_differs_on_the_host() {
 
     let name = {
         let fleet = rig.control.inspect_fleet();
-        let instance = fleet.view_row(PROCESS).unwrap().instances()[1];
+        let instance = fleet.view_row(PROCESS).unwrap().instances().swap_remove(1);
         instance.row.name().to_string()
     };
     let drifted = Status {

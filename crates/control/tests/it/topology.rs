@@ -146,7 +146,7 @@ async fn importing_a_business_registers_its_processes_idempotently() {
     {
         let fleet = rig.control.inspect_fleet();
         let row = fleet.view_row(BkProcessId(2)).unwrap();
-        let instance = row.instances()[1];
+        let instance = row.instances().swap_remove(1);
         assert_eq!(instance.inst_id, 4);
         let labels = instance.row.labels();
         let labels: Vec<_> = labels.iter().collect();

@@ -7,6 +7,7 @@ use model::topology::{BkProcessId, BusinessId, ModuleRow, ServiceId, SetEnv, Set
 use roaring::RoaringBitmap;
 
 use super::View;
+use crate::cow::CowMap;
 use crate::facets::word;
 use crate::{Facet, Fleet, scan};
 
@@ -71,7 +72,8 @@ impl View {
         let sets = self.businesses.get(&business)?.sets.iter();
         let sets = sets.filter_map(|id| self.sets.get(id));
         let sets = sets.filter(|set| env.is_none_or(|env| set.row.env == env));
-        let counts = |ids: &RoaringBitmap| (ids.len(), ids.intersection_len(&self.running));
+        let all_running = self.running.to_bitmap();
+        let counts = |ids: &RoaringBitmap| (ids.len(), ids.intersection_len(&all_running));
         let tree = sets.map(|set| {
             let (count, running) = counts(&set.processes);
             let modules = set.modules.iter().filter_map(|id| self.modules.get(id));
@@ -98,7 +100,7 @@ impl View {
         let sets = self.businesses.get(&business).map(|place| &place.sets);
         let sets = sets.into_iter().flatten();
         let sets = sets.filter_map(|set| self.sets.get(set));
-        sets.map(|set| (set, ids.intersection_len(&set.processes)))
+        sets.map(|set| (&**set, ids.intersection_len(&set.processes)))
     }
 
     /// The number of processes of each service. A service may occur more than once: processes of one service have
@@ -179,14 +181,18 @@ impl Fleet {
                 Facet::of_ids(view.count_services(ids), top, name)
             }
             ViewFacetKey::Name => {
-                let aliases = view.aliases.get(&business).into_iter().flatten();
+                let aliases = view
+                    .aliases
+                    .get(&business)
+                    .into_iter()
+                    .flat_map(CowMap::iter);
                 let count = |processes: &RoaringBitmap| ids.intersection_len(processes);
                 let aliases = aliases.map(|(alias, processes)| (&**alias, count(processes)));
                 Facet::of_texts(aliases, top)
             }
             ViewFacetKey::Status => {
-                let running = ids.intersection_len(&view.running);
-                let unregistered = ids.intersection_len(&view.unregistered);
+                let running = view.running.count_among(ids);
+                let unregistered = view.unregistered.count_among(ids);
                 let stopped = ids.len() - running - unregistered;
                 let statuses = [
                     (ProcessStatus::Running, running),
@@ -248,7 +254,7 @@ impl Fleet {
                 let mut has = [false; N_STATES];
                 for instance in self.instances_of(BkProcessId(*id)) {
                     if let Some((block, at)) = self.columns.block(instance) {
-                        let known = block.condition(at).marks.state_number();
+                        let known = block.observed.marks(at).state_number();
                         let is_up = up[block.host[at] as usize];
                         has[if is_up { known } else { 0 }] = true;
                     }
@@ -263,7 +269,7 @@ impl Fleet {
             let slot = usize::from(state.number());
             (state.as_str(), runs.iter().map(|run| run[slot]).sum())
         });
-        let unregistered = ids.intersection_len(&self.view.unregistered);
+        let unregistered = self.view.unregistered.count_among(ids);
         states.chain([(ProcessStatus::Unregistered.as_str(), unregistered)])
     }
 }

@@ -1,7 +1,9 @@
 //! Filters the processes of a business: by bitmaps first, then by testing each that is left.
 
+use std::borrow::Borrow;
 use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write;
+use std::sync::Arc;
 
 use model::expression::{Expression, ExpressionPart, IdPart, Pattern};
 use model::scope::{ProcessStatus, Scope, Selection, ViewFilter};
@@ -10,6 +12,7 @@ use roaring::RoaringBitmap;
 
 use super::View;
 use super::places::{Machine, Service};
+use crate::cow::CowMap;
 use crate::filter::FoldedText;
 use crate::scan;
 
@@ -36,8 +39,8 @@ impl View {
                 let (yes, no) = (wanted.contains(&true), wanted.contains(&false));
                 match (yes, no) {
                     (true, true) => {}
-                    (true, false) => ids &= &self.managed,
-                    (false, true) => ids -= &self.managed,
+                    (true, false) => ids &= &*self.managed,
+                    (false, true) => ids -= &*self.managed,
                     (false, false) => ids.clear(),
                 }
             }
@@ -85,7 +88,8 @@ impl View {
         let Some(place) = self.businesses.get(&business) else {
             return RoaringBitmap::new();
         };
-        let in_env = |set: &&super::places::Set| scope.env.is_none_or(|env| set.row.env == env);
+        let in_env =
+            |set: &&Arc<super::places::Set>| scope.env.is_none_or(|env| set.row.env == env);
         let mut ids = match &scope.sets {
             None => {
                 let sets = place.sets.iter().filter_map(|id| self.sets.get(id));
@@ -182,7 +186,11 @@ impl View {
             return None;
         }
         let mut names = pattern.matcher();
-        let aliases = self.aliases.get(&business).into_iter().flatten();
+        let aliases = self
+            .aliases
+            .get(&business)
+            .into_iter()
+            .flat_map(CowMap::iter);
         Some(union(
             aliases
                 .filter(|(alias, _)| names.matches(alias))
@@ -232,10 +240,10 @@ impl View {
         let mut wanted = RoaringBitmap::new();
         for status in each_once(statuses) {
             match status {
-                ProcessStatus::Running => wanted |= ids & &self.running,
-                ProcessStatus::Unregistered => wanted |= ids & &self.unregistered,
+                ProcessStatus::Running => wanted |= self.running.among(ids),
+                ProcessStatus::Unregistered => wanted |= self.unregistered.among(ids),
                 ProcessStatus::Terminated => {
-                    wanted |= ids - &self.running - &self.unregistered;
+                    wanted |= ids - self.running.among(ids) - self.unregistered.among(ids);
                 }
             }
         }
@@ -261,7 +269,10 @@ impl View {
             })
         };
         *ids = self.by_service(ids, || {
-            |service: &Service| self.machines.get(&service.machine).is_some_and(&bears)
+            |service: &Service| {
+                let machine = self.machines.get(&service.machine);
+                machine.is_some_and(|machine| bears(machine))
+            }
         });
     }
 
@@ -271,7 +282,11 @@ impl View {
         let clouds = self.clouds.iter();
         let clouds = clouds.filter(|(_, name)| folded.is_in(&[name.as_ref()]));
         let clouds: HashSet<u32> = clouds.map(|(id, _)| *id).collect();
-        let aliases = self.aliases.get(&business).into_iter().flatten();
+        let aliases = self
+            .aliases
+            .get(&business)
+            .into_iter()
+            .flat_map(CowMap::iter);
         let aliases = aliases.filter(|(alias, _)| folded.is_in(&[alias.as_ref()]));
         let named = union(aliases.map(|(_, processes)| processes)) & ids;
         let places = self.businesses.get(&business).map(|place| &place.sets);
@@ -334,10 +349,12 @@ fn each_once<T: Ord>(list: &[T]) -> impl Iterator<Item = &T> {
     list.iter().collect::<BTreeSet<_>>().into_iter()
 }
 
-pub(super) fn union<'a>(bitmaps: impl Iterator<Item = &'a RoaringBitmap>) -> RoaringBitmap {
+pub(super) fn union<'a, B: Borrow<RoaringBitmap> + 'a>(
+    bitmaps: impl Iterator<Item = &'a B>,
+) -> RoaringBitmap {
     let mut all = RoaringBitmap::new();
     for bitmap in bitmaps {
-        all |= bitmap;
+        all |= bitmap.borrow();
     }
     all
 }

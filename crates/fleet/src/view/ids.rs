@@ -5,7 +5,7 @@ use model::topology::{BkHostId, BkProcessId, ModuleId, ProgramId, ServiceId, Set
 use super::View;
 use crate::fresh_ids::step;
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct NextIds {
     pub(super) set: u32,
     pub(super) module: u32,
@@ -42,8 +42,8 @@ impl View {
             module: self.ids.module,
             machine: self.ids.machine,
             program: self.ids.program,
-            service: self.services.next(),
-            process: self.processes.next(),
+            service: self.services.next().max(1),
+            process: self.processes.next().max(1),
         }
     }
 }

@@ -1,9 +1,12 @@
 //! Instances: registered processes with an owner, linked through the columns, and their combined state.
 
+use std::sync::Arc;
+
 use model::State;
 use model::change::ProcessId;
 use model::topology::BkProcessId;
 
+use super::put;
 use crate::Fleet;
 
 /// The combined state of a process's instances.
@@ -19,8 +22,10 @@ pub(crate) struct InstancesState {
 
 impl Fleet {
     pub(crate) fn add_instance(&mut self, owner: BkProcessId, id: ProcessId) {
-        let next = self.view.first_instance.insert(owner.0, id);
-        self.columns.set_next_of_owner(id, next);
+        let next = Arc::make_mut(&mut self.view)
+            .first_instance
+            .insert(owner.0, id);
+        Arc::make_mut(&mut self.columns).set_next_of_owner(id, next);
         self.recount(owner);
     }
 
@@ -29,12 +34,14 @@ impl Fleet {
         let before = self
             .instances_of(owner)
             .find(|other| self.columns.next_of_owner(*other) == Some(id));
+        let columns = Arc::make_mut(&mut self.columns);
+        let first_instance = &mut Arc::make_mut(&mut self.view).first_instance;
         match (before, after) {
-            (Some(before), after) => self.columns.set_next_of_owner(before, after),
-            (None, Some(after)) => drop(self.view.first_instance.insert(owner.0, after)),
-            (None, None) => drop(self.view.first_instance.remove(owner.0)),
+            (Some(before), after) => columns.set_next_of_owner(before, after),
+            (None, Some(after)) => drop(first_instance.insert(owner.0, after)),
+            (None, None) => drop(first_instance.remove(owner.0)),
         }
-        self.columns.set_next_of_owner(id, None);
+        columns.set_next_of_owner(id, None);
         self.recount(owner);
     }
 
@@ -51,20 +58,22 @@ impl Fleet {
     /// Updates the combined state after a change of an instance.
     pub(crate) fn recount(&mut self, owner: BkProcessId) {
         let together = self.together(owner);
-        let view = &mut self.view;
+        let view = &self.view;
         if view.processes.get(owner.0).is_none() {
             return;
         }
-        let put = |bitmap: &mut roaring::RoaringBitmap, there: bool| match there {
-            true => bitmap.insert(owner.0),
-            false => bitmap.remove(owner.0),
-        };
-        put(&mut view.running, together.run);
-        put(&mut view.managed, together.are_managed);
-        put(&mut view.unregistered, together.are_unknown);
+        view.running.set(owner.0, together.run);
+        view.unregistered.set(owner.0, together.are_unknown);
         let is_surplus =
             together.count > view.expected_instances(owner) || view.has_vanished(owner);
-        put(&mut view.surplus, is_surplus);
+        // Statuses change neither of the two.
+        if view.managed.contains(owner.0) != together.are_managed
+            || view.surplus.contains(owner.0) != is_surplus
+        {
+            let view = Arc::make_mut(&mut self.view);
+            put(&mut view.managed, owner.0, together.are_managed);
+            put(&mut view.surplus, owner.0, is_surplus);
+        }
     }
 
     fn together(&self, owner: BkProcessId) -> InstancesState {
@@ -78,10 +87,11 @@ impl Fleet {
             let Some((block, at)) = self.columns.block(id) else {
                 continue;
             };
+            let state = block.observed.state(at);
             together.count += 1;
-            together.run &= block.state[at] == State::Running;
+            together.run &= state == State::Running;
             together.are_managed &= block.managed(at);
-            together.are_unknown &= block.state[at] == State::Unknown;
+            together.are_unknown &= state == State::Unknown;
         }
         together.run &= together.count > 0;
         together.are_managed &= together.count > 0;

@@ -7,27 +7,28 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 
 use model::topology::{
-    BkHostId, BkProcessId, BusinessRow, MachineRow, ModuleId, ModuleRow, ServiceRow, SetId, SetRow,
+    BkHostId, BkProcessId, BusinessId, BusinessRow, MachineRow, ModuleId, ModuleRow, ServiceRow,
+    SetId, SetRow,
 };
 use roaring::RoaringBitmap;
 
 use super::View;
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Business {
     pub(crate) row: Arc<BusinessRow>,
     pub(crate) sets: BTreeSet<SetId>,
     pub(crate) processes: RoaringBitmap,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Set {
     pub(crate) row: Arc<SetRow>,
     pub(crate) modules: BTreeSet<ModuleId>,
     pub(crate) processes: RoaringBitmap,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Module {
     pub(crate) row: Arc<ModuleRow>,
     pub(crate) processes: RoaringBitmap,
@@ -37,7 +38,7 @@ pub(crate) struct Module {
 
 /// How many processes of one alias have each `proc_num`. Keys of processes that did not vanish are larger, so the last key is
 /// the base of `inst_id`.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct ProcNums(BTreeMap<(bool, u32), u32>);
 
 impl ProcNums {
@@ -81,7 +82,7 @@ impl Module {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Machine {
     pub(crate) row: Arc<MachineRow>,
     /// Its addresses as search text, one per line.
@@ -89,7 +90,7 @@ pub(crate) struct Machine {
     pub(crate) processes: RoaringBitmap,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Service {
     pub(crate) module: ModuleId,
     pub(crate) machine: BkHostId,
@@ -99,13 +100,21 @@ pub(crate) struct Service {
 
 impl View {
     pub(super) fn put_business(&mut self, row: &BusinessRow) {
-        let fresh = || Business {
-            row: Arc::new(row.clone()),
-            sets: BTreeSet::new(),
-            processes: RoaringBitmap::new(),
+        let fresh = || {
+            Arc::new(Business {
+                row: Arc::new(row.clone()),
+                sets: BTreeSet::new(),
+                processes: RoaringBitmap::new(),
+            })
         };
-        let business = self.businesses.entry(row.id).or_insert_with(fresh);
-        business.row = Arc::new(row.clone());
+        let businesses = Arc::make_mut(&mut self.businesses);
+        let business = businesses.entry(row.id).or_insert_with(fresh);
+        Arc::make_mut(business).row = Arc::new(row.clone());
+    }
+
+    fn business_mut(&mut self, id: BusinessId) -> Option<&mut Business> {
+        let businesses = Arc::make_mut(&mut self.businesses);
+        businesses.get_mut(&id).map(Arc::make_mut)
     }
 
     pub(super) fn put_set(&mut self, row: &SetRow) {
@@ -123,21 +132,21 @@ impl View {
 
     fn place_set(&mut self, row: &SetRow) {
         let before = self.sets.get(&row.id).map(|set| set.row.business);
-        if let Some(business) = before.and_then(|before| self.businesses.get_mut(&before)) {
+        if let Some(business) = before.and_then(|before| self.business_mut(before)) {
             business.sets.remove(&row.id);
         }
-        if let Some(business) = self.businesses.get_mut(&row.business) {
+        if let Some(business) = self.business_mut(row.business) {
             business.sets.insert(row.id);
         }
         match self.sets.get_mut(&row.id) {
-            Some(set) => set.row = Arc::new(row.clone()),
+            Some(set) => Arc::make_mut(set).row = Arc::new(row.clone()),
             None => {
                 let set = Set {
                     row: Arc::new(row.clone()),
                     modules: BTreeSet::new(),
                     processes: RoaringBitmap::new(),
                 };
-                self.sets.insert(row.id, set);
+                self.sets.insert(row.id, Arc::new(set));
             }
         }
         self.ids.set = self.ids.set.max(row.id.0 + 1);
@@ -163,8 +172,8 @@ impl View {
         let before = self.modules.get(&row.id).map(|module| module.row.set);
         match before {
             Some(before) if before != row.set => {
-                let processes = self.modules[&row.id].processes.clone();
-                self.relist(processes, |view| view.place_module(row));
+                let processes = self.processes_of_module(row.id).cloned();
+                self.relist(processes.unwrap_or_default(), |view| view.place_module(row));
             }
             Some(_) | None => self.place_module(row),
         }
@@ -173,20 +182,20 @@ impl View {
     fn place_module(&mut self, row: &ModuleRow) {
         let before = self.modules.get(&row.id).map(|module| module.row.set);
         if let Some(set) = before.and_then(|before| self.sets.get_mut(&before)) {
-            set.modules.remove(&row.id);
+            Arc::make_mut(set).modules.remove(&row.id);
         }
         if let Some(set) = self.sets.get_mut(&row.set) {
-            set.modules.insert(row.id);
+            Arc::make_mut(set).modules.insert(row.id);
         }
         match self.modules.get_mut(&row.id) {
-            Some(module) => module.row = Arc::new(row.clone()),
+            Some(module) => Arc::make_mut(module).row = Arc::new(row.clone()),
             None => {
                 let module = Module {
                     row: Arc::new(row.clone()),
                     processes: RoaringBitmap::new(),
                     proc_nums: HashMap::new(),
                 };
-                self.modules.insert(row.id, module);
+                self.modules.insert(row.id, Arc::new(module));
             }
         }
         self.ids.module = self.ids.module.max(row.id.0 + 1);
@@ -197,7 +206,7 @@ impl View {
         let ips = texts.join("\n").into_boxed_str();
         self.forget_addresses(row.id);
         for address in addresses(row) {
-            self.by_ip.entry(address).or_default().push(row.id);
+            self.by_ip.get_or_default(address).push(row.id);
         }
         self.ids.machine = self.ids.machine.max(row.id.0 + 1);
         let moved = self
@@ -213,6 +222,7 @@ impl View {
     fn place_machine(&mut self, row: &MachineRow, ips: Box<str>) {
         match self.machines.get_mut(&row.id) {
             Some(machine) => {
+                let machine = Arc::make_mut(machine);
                 machine.row = Arc::new(row.clone());
                 machine.ips = ips;
             }
@@ -222,7 +232,7 @@ impl View {
                     ips,
                     processes: RoaringBitmap::new(),
                 };
-                self.machines.insert(row.id, machine);
+                self.machines.insert(row.id, Arc::new(machine));
             }
         }
     }
@@ -233,10 +243,10 @@ impl View {
     }
 
     fn forget_addresses(&mut self, id: BkHostId) {
-        let Some(machine) = self.machines.get(&id) else {
+        let Some(row) = self.machines.get(&id).map(|machine| machine.row.clone()) else {
             return;
         };
-        for address in addresses(&machine.row) {
+        for address in addresses(&row) {
             if let Some(there) = self.by_ip.get_mut(&address) {
                 there.retain(|other| *other != id);
                 if there.is_empty() {
@@ -275,7 +285,7 @@ impl View {
         let Some(set) = self.sets.remove(&id) else {
             return;
         };
-        if let Some(business) = self.businesses.get_mut(&set.row.business) {
+        if let Some(business) = self.business_mut(set.row.business) {
             business.sets.remove(&id);
         }
     }
@@ -285,7 +295,7 @@ impl View {
             return;
         };
         if let Some(set) = self.sets.get_mut(&module.row.set) {
-            set.modules.remove(&id);
+            Arc::make_mut(set).modules.remove(&id);
         }
     }
 }

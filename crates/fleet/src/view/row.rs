@@ -32,7 +32,7 @@ pub struct ViewRow<'a> {
 }
 
 /// A registered process that belongs to one of the view.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Instance<'a> {
     pub row: Row<'a>,
     pub local_inst_id: u32,

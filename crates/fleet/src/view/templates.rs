@@ -11,22 +11,23 @@ use model::config_template::{
 use model::topology::{BkProcessId, BusinessId};
 
 use super::View;
+use crate::cow::CowMap;
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Templates {
     templates: BTreeMap<TemplateId, Arc<TemplateRow>>,
     versions: BTreeMap<VersionId, Arc<VersionRow>>,
     versions_of: HashMap<TemplateId, BTreeSet<VersionId>>,
     bound: HashMap<Binding, BTreeSet<TemplateId>>,
     /// By process, then by instance and template.
-    files: HashMap<BkProcessId, BTreeMap<(u32, TemplateId), Arc<ConfigFileRow>>>,
+    files: CowMap<BkProcessId, BTreeMap<(u32, TemplateId), Arc<ConfigFileRow>>>,
     next_template: u32,
     next_version: u32,
 }
 
 impl View {
     pub(crate) fn apply_templates(&mut self, changes: &TemplateChanges) {
-        let all = &mut self.templates;
+        let all = Arc::make_mut(&mut self.templates);
         for id in &changes.versions_gone {
             if let Some(version) = all.versions.remove(id)
                 && let Some(ids) = all.versions_of.get_mut(&version.template)
@@ -60,7 +61,7 @@ impl View {
         }
         for row in &changes.files {
             let key = (row.local_inst_id, row.template);
-            let files = all.files.entry(row.process).or_default();
+            let files = all.files.get_or_default(row.process);
             match row.generated.is_none() && row.released.is_none() {
                 true => drop(files.remove(&key)),
                 false => drop(files.insert(key, Arc::new(row.clone()))),

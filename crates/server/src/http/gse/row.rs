@@ -18,7 +18,7 @@ pub(crate) struct StatusRow<'a> {
     isauto: bool,
     message: Cow<'a, str>,
     pid: i32,
-    version: &'a str,
+    version: Cow<'a, str>,
     register_time: i64,
     last_start_time: i64,
     report_time: i64,
@@ -70,7 +70,10 @@ impl<'a> StatusRow<'a> {
             model::text::sanitize_lines(&mut message, max);
             self.message = message.into();
         }
-        self.version = &self.version[..self.version.floor_char_boundary(max)];
+        let kept = self.version.floor_char_boundary(max);
+        if kept < self.version.len() {
+            self.version.to_mut().truncate(kept);
+        }
         self
     }
 
@@ -94,7 +97,7 @@ impl<'a> StatusRow<'a> {
             isauto: false,
             message,
             pid: -1,
-            version: "",
+            version: Cow::Borrowed(""),
             register_time: 0,
             last_start_time: 0,
             report_time: 0,

@@ -50,7 +50,7 @@ fn view<'a>(caller: &Caller, row: &Row<'a>) -> ProcessView<'a> {
         message: row.message(),
         reason: row_reason(row).map(Into::into),
         pid: pid(row.pid()),
-        version: row.version().into(),
+        version: row.version(),
         registered_at: row.registered_at(),
         started_at: row.started_at(),
         reported_at: row.reported_at(),

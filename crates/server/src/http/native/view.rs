@@ -292,7 +292,7 @@ fn process<'a>(caller: &Caller, row: &ViewRow<'a>) -> ViewProcess<'a> {
 }
 
 fn instance(instance: Instance<'_>) -> InstanceView<'_> {
-    let row = instance.row;
+    let row = &instance.row;
     InstanceView {
         process: row.name().to_string(),
         local_inst_id: instance.local_inst_id,
@@ -305,7 +305,7 @@ fn instance(instance: Instance<'_>) -> InstanceView<'_> {
         managed: row.managed(),
         pid: pid(row.pid()),
         message: row.message(),
-        reason: control::row_reason(&row).map(Into::into),
+        reason: control::row_reason(row).map(Into::into),
         connected: row.host().link.is_up(),
         started_at: row.started_at(),
         reported_at: row.reported_at(),
