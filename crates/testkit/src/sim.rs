@@ -7,6 +7,7 @@
 mod agent;
 mod console;
 mod counters;
+mod durations;
 mod identities;
 mod names;
 mod open_files;

@@ -78,6 +78,9 @@ enum Bench {
     /// What watchers cost: changes of a simulated fleet, streamed to many of them.
     #[command(after_help = bench::fleet::watch::EXAMPLES)]
     Watch(bench::fleet::watch::WatchArgs),
+    /// Small queries, heartbeats, commits and operations, without and with clients whose queries look at every process.
+    #[command(after_help = bench::fleet::mixed::EXAMPLES)]
+    Mixed(bench::fleet::mixed::Args),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -88,6 +91,7 @@ fn main() -> anyhow::Result<()> {
         Task::Bench(Bench::View(args)) => bench::view::run(&args),
         Task::Bench(Bench::Console(args)) => bench::fleet::console::run(&args),
         Task::Bench(Bench::Watch(args)) => bench::fleet::watch::run(&args),
+        Task::Bench(Bench::Mixed(args)) => bench::fleet::mixed::run(&args),
         Task::Soak(args) => soak::run(&args),
         Task::Screenshots(args) => screenshots::run(&args),
         Task::Notices(args) => notices::run(&args),

@@ -168,7 +168,7 @@ fn why_blocked(planned: &PlannedTask<'_>, caller: &Caller, new: &NewJob) -> Opti
         return Some(BlockReason::NotRegistered);
     };
     match new.action.op() {
-        Some(op) => blocked(caller, &row, op),
+        Some(op) => blocked(caller, row, op),
         None => (!row.host().link.is_up()).then_some(BlockReason::AgentAway),
     }
 }

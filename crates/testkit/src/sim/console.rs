@@ -6,7 +6,7 @@
 //! | `rate N` | N statuses per second from now on |
 //! | `events N` | N events per second from now on |
 //! | `cut` | cuts every connection at once |
-//! | `reset` | clears the durations of targets |
+//! | `reset` | clears the durations of targets and heartbeats |
 //! | `stats` | prints the counters |
 //! | `quit` | ends |
 

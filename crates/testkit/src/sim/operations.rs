@@ -1,6 +1,7 @@
 //! Operations of one simulated agent: pending for their duration, ended, and kept until their acknowledgement.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use model::operation::CommandRun;
 use model::status::Exit;
@@ -127,7 +128,8 @@ impl Operations {
             if let Some(at) = known {
                 self.ended.swap_remove(at);
                 shared.counters.results.add(1);
-                shared.counters.target_took(now_ms - made_at(*id));
+                let took = u64::try_from(now_ms - made_at(*id)).unwrap_or(0);
+                shared.counters.targets.add(Duration::from_millis(took));
             }
         }
     }

@@ -141,6 +141,8 @@ struct Schedule {
     heard_at: Instant,
     /// When the next heartbeat is due; no other traffic postpones it, as in a real agent.
     heartbeat_at: Instant,
+    /// When the last heartbeat was sent, until it is answered.
+    unanswered: Option<Instant>,
     statuses_at: Option<Instant>,
     event_at: Option<Instant>,
 }
@@ -156,7 +158,8 @@ pub(super) async fn run_session(mut connection: Connection, agent: &mut Agent) -
     let now = Instant::now();
     let mut schedule = Schedule {
         heard_at: now,
-        heartbeat_at: now + HEARTBEAT,
+        heartbeat_at: now + HEARTBEAT.mul_f64(agent.random.fraction()),
+        unanswered: None,
         statuses_at: None,
         event_at: None,
     };
@@ -186,6 +189,7 @@ pub(super) async fn run_session(mut connection: Connection, agent: &mut Agent) -
                         moving = agent.connector_elsewhere().map(|connector| Box::pin(connector.open()) as Moving);
                     }
                     Some(kind) => {
+                        schedule.answered(&kind, &shared.counters);
                         if let Some(output) = take(agent, kind)
                             && writer.queue(output.into()).is_err()
                         {
@@ -270,6 +274,7 @@ fn fill(
     if schedule.heartbeat_at <= now {
         writer.queue(Report::default().into())?;
         schedule.heartbeat_at = now + HEARTBEAT;
+        schedule.unanswered = Some(now);
     }
     while writer.has_room()
         && let Some(frame) = agent.next_frame(now)
@@ -291,6 +296,16 @@ impl Schedule {
             && let Some(period) = agent.event_period()
         {
             self.event_at = Some(now + period.mul_f64(agent.random.fraction()));
+        }
+    }
+
+    /// An acknowledgement of nothing is the answer to a heartbeat.
+    fn answered(&mut self, kind: &DownKind, counters: &Counters) {
+        if let DownKind::Ack(ack) = kind
+            && ack.results.is_empty()
+            && let Some(sent_at) = self.unanswered.take()
+        {
+            counters.heartbeats.add(sent_at.elapsed());
         }
     }
 

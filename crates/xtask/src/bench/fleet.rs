@@ -6,6 +6,7 @@
 
 pub(crate) mod console;
 mod load;
+pub(crate) mod mixed;
 mod operate;
 mod restart;
 mod up;

@@ -8,10 +8,19 @@ pub(crate) const FIRST: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 
 /// The first `n` hosts as a JSON list.
 pub(super) fn list(n: usize) -> String {
+    listed(0..n)
+}
+
+/// One of them.
+pub(super) fn one(index: usize) -> String {
+    listed(index..index + 1)
+}
+
+fn listed(indexes: std::ops::Range<usize>) -> String {
     let mut text = String::from("[");
-    for index in 0..n as u32 {
-        let comma = if index == 0 { "" } else { "," };
-        let ip = Ipv4Addr::from_bits(FIRST.to_bits() + index);
+    for index in indexes.clone() {
+        let comma = if index == indexes.start { "" } else { "," };
+        let ip = Ipv4Addr::from_bits(FIRST.to_bits() + index as u32);
         write!(
             text,
             r#"{comma}{{"ip":"{ip}","bk_cloud_id":0,"bk_supplier_id":0}}"#

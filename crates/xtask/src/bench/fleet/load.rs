@@ -82,7 +82,11 @@ fn of_relay(deployment: &Deployment, cpu: CpuShare) -> String {
 
 /// Statuses per second at the steady load.
 pub(super) fn steady(args: &Args) -> f64 {
-    args.n_processes() as f64 / STEADY_PERIOD_SECS
+    steady_rate(args.n_processes())
+}
+
+pub(super) fn steady_rate(n_processes: usize) -> f64 {
+    n_processes as f64 / STEADY_PERIOD_SECS
 }
 
 /// Raises the load until the server does not keep up; returns the maximum.

@@ -21,10 +21,10 @@ const PAUSE: Duration = Duration::from_millis(50);
 const HANDLING: &[u8] = b"\"error_code\":115";
 
 /// Durations of one operation, from the request on.
-struct Operated {
+pub(super) struct Operated {
     answered: Duration,
-    ended: Duration,
-    polls: Vec<Duration>,
+    pub(super) ended: Duration,
+    pub(super) polls: Vec<Duration>,
     /// CPU time of servers and simulator.
     cpu: (Duration, Duration),
 }
@@ -40,7 +40,7 @@ pub(super) fn measure(
 
 /// On an idle fleet.
 fn quiet(args: &Args, deployment: &mut Deployment, table: &mut Table) -> anyhow::Result<()> {
-    let all = series(args, deployment)?;
+    let all = series(args.agents, args.procs, args.operations, deployment)?;
     let (median, slowest) = (&all[all.len() / 2], &all[all.len() - 1]);
     row(
         table,
@@ -60,8 +60,8 @@ fn quiet(args: &Args, deployment: &mut Deployment, table: &mut Table) -> anyhow:
         "≤ 1 s",
     );
     let targets = deployment.simulator.stats()?["targets"].clone();
-    let at = |part: &str| -> anyhow::Result<u64> {
-        let value = targets[part].as_u64();
+    let at = |part: &str| -> anyhow::Result<f64> {
+        let value = targets[part].as_f64();
         value.with_context(|| format!("the simulator says no {part}"))
     };
     row(
@@ -74,7 +74,7 @@ fn quiet(args: &Args, deployment: &mut Deployment, table: &mut Table) -> anyhow:
             "p50 {} ms, p99 {} ms, of {}",
             at("p50_ms")?,
             at("p99_ms")?,
-            thousands(at("n")? as f64)
+            thousands(at("n")?)
         ),
         "",
     );
@@ -101,7 +101,7 @@ fn beside_load(args: &Args, deployment: &mut Deployment, table: &mut Table) -> a
         .simulator
         .tell(&format!("rate {}", load::steady(args)))?;
     interrupt::sleep(args.load_time())?;
-    let all = series(args, deployment)?;
+    let all = series(args.agents, args.procs, args.operations, deployment)?;
     deployment.simulator.tell("rate 0")?;
     let (median, slowest) = (&all[all.len() / 2], &all[all.len() - 1]);
     row(
@@ -118,13 +118,18 @@ fn beside_load(args: &Args, deployment: &mut Deployment, table: &mut Table) -> a
 }
 
 /// Several operations in sequence, sorted by duration.
-fn series(args: &Args, deployment: &mut Deployment) -> anyhow::Result<Vec<Operated>> {
-    let hosts = hosts::list(args.agents);
+pub(super) fn series(
+    n_agents: usize,
+    n_names: usize,
+    n_operations: usize,
+    deployment: &mut Deployment,
+) -> anyhow::Result<Vec<Operated>> {
+    let hosts = hosts::list(n_agents);
     let mut client = deployment.client()?;
     deployment.simulator.tell("reset")?;
     let mut all = Vec::new();
-    for number in 0..args.operations {
-        let name = format!("proc-{}", number % args.procs);
+    for number in 0..n_operations {
+        let name = format!("proc-{}", number % n_names);
         let cpu = deployment.cpu();
         let mut operated = operate(&mut client, &hosts, &name)?;
         operated.cpu = deployment.cpu().used_since(cpu);
@@ -134,7 +139,7 @@ fn series(args: &Args, deployment: &mut Deployment) -> anyhow::Result<Vec<Operat
             seconds(operated.ended)
         );
         all.push(operated);
-        let n_targets = args.agents * all.len();
+        let n_targets = n_agents * all.len();
         deployment.until_acknowledged(n_targets as u64, PATIENCE)?;
     }
     all.sort_by_key(|operated| operated.ended);
