@@ -17,6 +17,7 @@ use model::{AgentId, FullName, Host, Namespace, Status, UnixMillis};
 mod bits;
 mod columns;
 mod condition;
+mod cost;
 mod cow;
 mod definitions;
 mod deltas;

@@ -18,6 +18,7 @@ mod install;
 mod job_options;
 mod json;
 pub mod listen;
+mod long_reads;
 mod metrics;
 mod native;
 mod openapi;
@@ -46,6 +47,7 @@ use crate::shed::ShedCounters;
 use crate::webhooks::WebhookClient;
 pub use body::BodyPace;
 use gse::percent;
+use long_reads::LongReads;
 use metrics::Metrics;
 use native::ApiError;
 pub(crate) use native::event_row;
@@ -79,6 +81,7 @@ pub struct HttpState {
     /// Counts what both listeners refuse at their limits.
     pub(crate) shed: Arc<ShedCounters>,
     stream_slots: stream_slots::StreamSlots,
+    pub(crate) long_reads: LongReads,
     webhook_client: WebhookClient,
     pace: BodyPace,
     /// How often a stream checks that its caller may still read.
@@ -107,6 +110,7 @@ impl HttpState {
             metrics: Arc::default(),
             shed: Arc::default(),
             stream_slots: stream_slots::StreamSlots::default(),
+            long_reads: LongReads::default(),
             webhook_client: WebhookClient::new(&tls_roots(None).expect("no file is read")),
             pace: BodyPace::default(),
             stream_check_every: STREAM_CHECK_EVERY,

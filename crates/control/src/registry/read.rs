@@ -59,6 +59,16 @@ impl<'a> Groups<'a> {
 }
 
 impl Registry {
+    /// About how many rows, names and hosts a page looks at; with `each`, an answer that looks at every process that matches.
+    pub fn cost(&self, filter: &Filter, each: bool) -> u64 {
+        self.core.fleet().cost(filter, each)
+    }
+
+    /// The same for [`Self::search`].
+    pub fn search_cost(&self) -> u64 {
+        self.core.fleet().search_cost()
+    }
+
     /// A page of processes. Without namespaces in the filter, all that the caller may see.
     pub fn page<T>(
         &self,

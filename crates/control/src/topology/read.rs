@@ -41,6 +41,11 @@ pub struct Overview {
 }
 
 impl Topology {
+    /// About how many processes a page looks at; with `each`, an answer that looks at all of the business.
+    pub fn cost(&self, filter: &ViewFilter, each: bool) -> u64 {
+        self.core.fleet().view_cost(filter, each)
+    }
+
     /// A page of the process view, with the exact number of all that match.
     pub fn page<T>(
         &self,
@@ -127,6 +132,11 @@ impl Topology {
                 }
             })
             .collect()
+    }
+
+    /// As [`Self::cost`], of an overview: it looks at every machine.
+    pub fn overview_cost(&self) -> u64 {
+        self.core.fleet().view().n_machines() as u64
     }
 
     pub fn overview(

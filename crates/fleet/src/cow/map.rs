@@ -11,10 +11,12 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 const MAX_PER_SHARD: usize = 128;
 const GROWTH: usize = 4;
 
+type Shard<K, V> = Arc<HashTable<(K, V)>>;
+
 #[derive(Debug, Clone)]
 pub(crate) struct CowMap<K, V> {
-    /// A power of two, or none yet.
-    shards: Vec<Arc<HashTable<(K, V)>>>,
+    /// A power of two, or none yet. Shared as a whole, too, so that a clone costs the same at any size.
+    shards: Arc<Vec<Shard<K, V>>>,
     hasher: DefaultHashBuilder,
     len: usize,
 }
@@ -22,7 +24,7 @@ pub(crate) struct CowMap<K, V> {
 impl<K, V> Default for CowMap<K, V> {
     fn default() -> Self {
         Self {
-            shards: Vec::new(),
+            shards: Arc::default(),
             hasher: DefaultHashBuilder::default(),
             len: 0,
         }
@@ -48,7 +50,6 @@ impl<K, V> CowMap<K, V> {
         self.len == 0
     }
 
-    #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.len
     }
@@ -85,7 +86,7 @@ impl<K: Hash + Eq + Clone, V: Clone> CowMap<K, V> {
         }
         let hash = self.hasher.hash_one(key);
         let at = shard_of(hash, self.shards.len());
-        let shard = Arc::make_mut(&mut self.shards[at]);
+        let shard = Arc::make_mut(&mut Arc::make_mut(&mut self.shards)[at]);
         let found = shard.find_mut(hash, |(known, _)| known.borrow() == key);
         found.map(|(_, value)| value)
     }
@@ -128,7 +129,7 @@ impl<K: Hash + Eq + Clone, V: Clone> CowMap<K, V> {
         }
         let hash = self.hasher.hash_one(key);
         let at = shard_of(hash, self.shards.len());
-        let shard = Arc::make_mut(&mut self.shards[at]);
+        let shard = Arc::make_mut(&mut Arc::make_mut(&mut self.shards)[at]);
         let found = shard.find_entry(hash, |(known, _)| known.borrow() == key);
         let ((_, value), _) = found.ok()?.remove();
         self.len -= 1;
@@ -142,7 +143,7 @@ impl<K: Hash + Eq + Clone, V: Clone> CowMap<K, V> {
         let hash = self.hasher.hash_one(key);
         let at = shard_of(hash, self.shards.len());
         let hasher = &self.hasher;
-        Arc::make_mut(&mut self.shards[at]).entry(
+        Arc::make_mut(&mut Arc::make_mut(&mut self.shards)[at]).entry(
             hash,
             |(known, _)| known == key,
             |(known, _)| hasher.hash_one(known),
@@ -152,7 +153,7 @@ impl<K: Hash + Eq + Clone, V: Clone> CowMap<K, V> {
     fn add_shards(&mut self) {
         let n_shards = (self.shards.len() * GROWTH).max(1);
         let mut shards = vec![HashTable::new(); n_shards];
-        for shard in std::mem::take(&mut self.shards) {
+        for shard in self.shards.iter() {
             for (key, value) in shard.iter() {
                 let hash = self.hasher.hash_one(key);
                 shards[shard_of(hash, n_shards)].insert_unique(
@@ -162,7 +163,7 @@ impl<K: Hash + Eq + Clone, V: Clone> CowMap<K, V> {
                 );
             }
         }
-        self.shards = shards.into_iter().map(Arc::new).collect();
+        self.shards = Arc::new(shards.into_iter().map(Arc::new).collect());
     }
 }
 
@@ -208,7 +209,7 @@ mod tests {
         let before = map.clone();
         *map.get_mut(&7).unwrap() = 8;
         assert_eq!(map.get_mut(&10_000), None);
-        let shards = map.shards.iter().zip(&before.shards);
+        let shards = map.shards.iter().zip(before.shards.iter());
         let copied = shards.filter(|(now, before)| !Arc::ptr_eq(now, before));
         assert_eq!(copied.count(), 1);
         assert_eq!((map.get(&7), before.get(&7)), (Some(&8), Some(&7)));

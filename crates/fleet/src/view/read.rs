@@ -57,6 +57,10 @@ impl View {
         self.machines.get(&id).map(|machine| &*machine.row)
     }
 
+    pub fn n_machines(&self) -> usize {
+        self.machines.len()
+    }
+
     pub fn machines(&self) -> impl Iterator<Item = &MachineRow> {
         self.machines.values().map(|machine| &*machine.row)
     }

@@ -14,6 +14,7 @@ use super::refusal::Refusal;
 use super::request::RawRequest;
 use super::row::StatusRow;
 use super::{RequestContext, success};
+use crate::http::long_reads::long_answer;
 
 /// How many characters of messages one response holds; its rows share them.
 const MAX_MESSAGES: usize = 8 * 1024 * 1024;
@@ -32,17 +33,19 @@ pub(crate) async fn status(
         .check(context.caller, Permission::View, &name.namespace)?;
     let named = request.named()?;
     let registry = context.http.control.registry();
-    let response = registry.statuses(context.caller, &name, |statuses| {
-        success(Infos {
-            rows: Rows {
-                statuses,
-                name: &name,
-                named: &named,
-                keys: context.keys(),
-            },
+    let read = || {
+        registry.statuses(context.caller, &name, |statuses| {
+            success(Infos {
+                rows: Rows {
+                    statuses,
+                    name: &name,
+                    named: &named,
+                    keys: context.keys(),
+                },
+            })
         })
-    })?;
-    Ok(response)
+    };
+    Ok(long_answer(named.len(), read)?)
 }
 
 struct Infos<'a> {

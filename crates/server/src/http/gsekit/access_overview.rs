@@ -13,11 +13,14 @@ pub(crate) async fn access_overview(
     let business = request.named_business()?;
     let control = &context.http.control;
     let topology = control.topology();
+    let (reads, cost) = (&context.http.long_reads, topology.overview_cost());
     if let Some(business) = business {
-        let overview = topology.overview(context.caller, business)?;
+        let read = || topology.overview(context.caller, business);
+        let overview = reads.run(cost, read).await?;
         return Ok(success(Overview::of(&overview)));
     }
-    let businesses = topology.overviews(context.caller);
+    let read = || topology.overviews(context.caller);
+    let businesses = reads.run(cost, read).await;
     let businesses: Vec<OfBusiness<'_>> = businesses
         .iter()
         .map(|(id, name, overview)| OfBusiness {

@@ -21,10 +21,13 @@ pub(crate) async fn process_status(
     let fields = Fields::of(request.fields.take().as_deref());
     let filter = filter(business, request)?;
     let topology = context.http.control.topology();
-    let response = topology.page(context.caller, &filter, start, limit, |page| {
-        success(ProcessList { page, fields })
-    })?;
-    Ok(response)
+    let read = || {
+        topology.page(context.caller, &filter, start, limit, |page| {
+            success(ProcessList { page, fields })
+        })
+    };
+    let cost = topology.cost(&filter, false);
+    Ok(context.http.long_reads.run(cost, read).await?)
 }
 
 fn filter(business: BusinessId, request: RawRequest) -> Result<ViewFilter, Refusal> {

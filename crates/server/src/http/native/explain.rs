@@ -6,6 +6,7 @@ use axum::response::Response;
 use model::Invalid;
 use model::access::Permission;
 use model::expression::{Expression, ExpressionText};
+use model::scope::{Selection, ViewFilter};
 use model::topology::BusinessId;
 
 use super::ApiError;
@@ -37,7 +38,16 @@ pub(crate) async fn explain(
     let expression = expression.ok_or_else(|| Invalid::required("expression"))?;
     let expression = parse_expression(&expression)?;
     let topology = http.control.topology();
-    let selected = topology.select(&caller, business, env, &expression, FIRST)?;
+    let filter = ViewFilter::new(
+        business,
+        Selection::Expression {
+            env,
+            expression: Box::new(expression.clone()),
+        },
+    );
+    let cost = topology.cost(&filter, false);
+    let read = || topology.select(&caller, business, env, &expression, FIRST);
+    let selected = http.long_reads.run(cost, read).await?;
     let parts = expression.explain().into_iter().zip(texts(&expression));
     let parts = parts
         .zip(selected.left)

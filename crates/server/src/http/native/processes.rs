@@ -128,18 +128,21 @@ pub(crate) async fn list(
     let fields = fields(&params)?;
     let order = order(&params)?;
     let registry = http.control.registry();
-    let answer = registry.page(&caller, filter, &order, start, limit, |page| {
-        let rows = fit(page.rows.iter().map(|row| view(&caller, row)));
-        ok(&ProcessPage {
-            count: page.count,
-            start,
-            processes: match &fields {
-                Some(fields) => rows.only(fields),
-                None => rows,
-            },
+    let cost = registry.cost(&filter, !order.is_empty());
+    let read = || {
+        registry.page(&caller, filter, &order, start, limit, |page| {
+            let rows = fit(page.rows.iter().map(|row| view(&caller, row)));
+            ok(&ProcessPage {
+                count: page.count,
+                start,
+                processes: match &fields {
+                    Some(fields) => rows.only(fields),
+                    None => rows,
+                },
+            })
         })
-    })?;
-    Ok(answer)
+    };
+    Ok(http.long_reads.run(cost, read).await?)
 }
 
 /// The members of a row to show; an unknown one is refused.
@@ -169,7 +172,9 @@ pub(crate) async fn facets(
     let keys = facet_keys(&params, &FacetKey::ALL, FacetKey::as_str)?;
     let filter = process_filter(&params)?;
     let registry = http.control.registry();
-    let facets = registry.facets(&caller, filter, &keys, top(&params)?)?;
+    let (cost, top) = (registry.cost(&filter, true), top(&params)?);
+    let read = || registry.facets(&caller, filter, &keys, top);
+    let facets = http.long_reads.run(cost, read).await?;
     Ok(ok(&facet_list(facets, keys.iter().map(|key| key.as_str()))))
 }
 
@@ -185,7 +190,9 @@ pub(crate) async fn names(
 ) -> Result<Response, ApiError> {
     let prefix = params.text("prefix").unwrap_or_default();
     let registry = http.control.registry();
-    let found = registry.names(&caller, prefix, params.limit()?);
+    let (cost, limit) = (registry.search_cost(), params.limit()?);
+    let read = || registry.names(&caller, prefix, limit);
+    let found = http.long_reads.run(cost, read).await;
     Ok(ok(&NameList {
         names: found.names,
         namespaces: found.namespaces,

@@ -35,29 +35,32 @@ pub(crate) async fn search(
     let limit = params.number("limit", 1..=MAX_FOUND)?;
     let limit = limit.unwrap_or(DEFAULT_FOUND) as usize;
     let registry = http.control.registry();
-    Ok(registry.search(&caller, &words, limit, |found| {
-        let namespaces = found.namespaces.into_iter();
-        let hosts = found.hosts.into_iter().map(|view| FoundHost {
-            host: view.host.into(),
-            hostname: view.info.map(|info| info.hostname.as_str().into()),
-        });
-        let businesses = found.businesses.into_iter().map(|row| FoundBusiness {
-            id: row.id.0,
-            name: row.name.as_str().into(),
-        });
-        let templates = found.templates.into_iter().map(|row| FoundTemplate {
-            business: row.business.0,
-            id: row.id.0,
-            name: row.template_name.as_str().into(),
-        });
-        ok(&SearchResult {
-            processes: found.names,
-            namespaces: namespaces
-                .map(|namespace| namespace.as_str().into())
-                .collect(),
-            hosts: hosts.collect(),
-            businesses: businesses.collect(),
-            templates: templates.collect(),
+    let read = || {
+        registry.search(&caller, &words, limit, |found| {
+            let namespaces = found.namespaces.into_iter();
+            let hosts = found.hosts.into_iter().map(|view| FoundHost {
+                host: view.host.into(),
+                hostname: view.info.map(|info| info.hostname.as_str().into()),
+            });
+            let businesses = found.businesses.into_iter().map(|row| FoundBusiness {
+                id: row.id.0,
+                name: row.name.as_str().into(),
+            });
+            let templates = found.templates.into_iter().map(|row| FoundTemplate {
+                business: row.business.0,
+                id: row.id.0,
+                name: row.template_name.as_str().into(),
+            });
+            ok(&SearchResult {
+                processes: found.names,
+                namespaces: namespaces
+                    .map(|namespace| namespace.as_str().into())
+                    .collect(),
+                hosts: hosts.collect(),
+                businesses: businesses.collect(),
+                templates: templates.collect(),
+            })
         })
-    }))
+    };
+    Ok(http.long_reads.run(registry.search_cost(), read).await)
 }

@@ -83,7 +83,9 @@ pub(crate) async fn facets(
     let keys = facet_keys(&params, &ViewFacetKey::ALL, ViewFacetKey::as_str)?;
     let filter = filter(&params)?;
     let topology = http.control.topology();
-    let facets = topology.facets(&caller, &filter, &keys, top(&params)?)?;
+    let (cost, top) = (topology.cost(&filter, true), top(&params)?);
+    let read = || topology.facets(&caller, &filter, &keys, top);
+    let facets = http.long_reads.run(cost, read).await?;
     Ok(ok(&facet_list(facets, keys.iter().map(|key| key.as_str()))))
 }
 
@@ -104,14 +106,17 @@ pub(crate) async fn list(
     let (start, limit) = params.page()?;
     let filter = filter(&params)?;
     let topology = http.control.topology();
-    let answer = topology.page(&caller, &filter, start, limit, |page| {
-        ok(&ViewList {
-            count: page.count,
-            start,
-            processes: fit(page.rows.iter().map(|row| process(&caller, row))),
+    let read = || {
+        topology.page(&caller, &filter, start, limit, |page| {
+            ok(&ViewList {
+                count: page.count,
+                start,
+                processes: fit(page.rows.iter().map(|row| process(&caller, row))),
+            })
         })
-    })?;
-    Ok(answer)
+    };
+    let cost = topology.cost(&filter, false);
+    Ok(http.long_reads.run(cost, read).await?)
 }
 
 /// Every parameter that filters the view, besides the business.
