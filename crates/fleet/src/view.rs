@@ -23,7 +23,7 @@ pub use row::{Instance, ViewRow};
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use model::topology::{
     BkHostId, BkProcessId, BusinessId, ModuleId, Program, ProgramId, ServiceId, SetId,
@@ -51,6 +51,8 @@ pub struct View {
     aliases: CowMap<BusinessId, Aliases>,
     by_cloud: CowMap<u32, Arc<RoaringBitmap>>,
     by_ip: CowMap<IpAddr, Vec<BkHostId>>,
+    /// Machines by inner address, once a query has asked for the order; another cell whenever a machine changes.
+    in_ip_order: Arc<OnceLock<MachinesByIp>>,
     /// The newest instance of each owner; the columns link the others.
     first_instance: Paged<model::change::ProcessId>,
     /// Processes whose instances all run. Statuses decide it, so all snapshots share it.
@@ -64,6 +66,8 @@ pub struct View {
     templates: Arc<Templates>,
     ids: ids::NextIds,
 }
+
+type MachinesByIp = Box<[(IpAddr, BkHostId)]>;
 
 /// The processes of each alias of a business.
 type Aliases = CowMap<Arc<str>, Arc<RoaringBitmap>>;

@@ -70,6 +70,15 @@ impl<T> Paged<T> {
         page.cells[at].as_ref()
     }
 
+    pub(crate) fn cursor(&self) -> PagedCursor<'_, T> {
+        PagedCursor {
+            paged: self,
+            // No id is on this page.
+            number: u32::MAX,
+            page: None,
+        }
+    }
+
     /// With their ids, in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
         let nodes = self.nodes.iter().enumerate();
@@ -94,6 +103,28 @@ impl<T> Paged<T> {
     /// Never hands out an id below this one as [`Self::next`].
     pub(crate) fn skip_to(&mut self, next: u32) {
         self.next = self.next.max(next);
+    }
+}
+
+/// Reads ids in rising order: it remembers the page that it read last.
+#[derive(Debug)]
+pub(crate) struct PagedCursor<'a, T> {
+    paged: &'a Paged<T>,
+    number: u32,
+    page: Option<&'a Page<T>>,
+}
+
+impl<'a, T> PagedCursor<'a, T> {
+    #[inline]
+    pub(crate) fn get(&mut self, id: u32) -> Option<&'a T> {
+        let number = id / PAGE as u32;
+        if self.number != number {
+            let (node, page, _) = place(id);
+            let node = self.paged.nodes.get(node).and_then(Option::as_ref);
+            self.page = node.and_then(|node| node.pages[page].as_deref());
+            self.number = number;
+        }
+        self.page?.cells[id as usize % PAGE].as_ref()
     }
 }
 
@@ -165,6 +196,11 @@ mod tests {
         let all: Vec<(u32, u32)> = table.iter().map(|(id, value)| (id, *value)).collect();
         assert_eq!(all[..4], [(0, 0), (1, 7), (127, 127), (128, 128)]);
         assert_eq!(all[4], (4_000_000_000, 4_000_000_000));
+        let mut cursor = table.cursor();
+        let read = [0, 1, 2, 127, 128, 129, 70_000, 4_000_000_000, 1].map(|id| cursor.get(id));
+        let found = [Some(&0), Some(&7), None, Some(&127), Some(&128)];
+        assert_eq!(read[..5], found);
+        assert_eq!(read[5..], [None, None, Some(&4_000_000_000), Some(&7)]);
         assert_eq!(table.remove(4_000_000_000), Some(4_000_000_000));
         assert_eq!(table.remove(128), Some(128));
         assert_eq!(table.remove(128), None);

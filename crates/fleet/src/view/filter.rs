@@ -2,7 +2,6 @@
 
 use std::borrow::Borrow;
 use std::collections::{BTreeSet, HashSet};
-use std::fmt::Write;
 use std::sync::Arc;
 
 use model::expression::{Expression, ExpressionPart, IdPart, Pattern};
@@ -219,13 +218,8 @@ impl View {
                 None => {
                     *ids = scan::filtered(ids, || {
                         let mut names = pattern.matcher();
-                        let mut text = String::new();
-                        move |id| {
-                            text.clear();
-                            // Writing into a string cannot fail.
-                            let _ = write!(text, "{id}");
-                            names.matches(&text)
-                        }
+                        let mut text = itoa::Buffer::new();
+                        move |id| names.matches(text.format(id))
                     });
                 }
             },
@@ -326,14 +320,15 @@ impl View {
     {
         scan::filtered(ids, || {
             let (mut passes, mut last) = (make(), None);
+            let (mut processes, mut services) = (self.processes.cursor(), self.services.cursor());
             move |id| {
-                let Some(cell) = self.processes.get(id) else {
+                let Some(cell) = processes.get(id) else {
                     return false;
                 };
                 match last {
                     Some((service, answer)) if service == cell.row.service => answer,
                     _ => {
-                        let service = self.services.get(cell.row.service.0);
+                        let service = services.get(cell.row.service.0);
                         let answer = service.is_some_and(&mut passes);
                         last = Some((cell.row.service, answer));
                         answer

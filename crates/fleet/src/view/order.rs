@@ -8,8 +8,9 @@ use model::scope::{SortKey, SortOrder, StateFilter, ViewFilter};
 use model::topology::{BkHostId, BkProcessId, ModuleId};
 use roaring::RoaringBitmap;
 
-use super::ViewRow;
+use super::filter::union;
 use super::places::Service;
+use super::{View, ViewRow};
 use crate::{Fleet, scan};
 
 /// A page of a result, with the total.
@@ -24,6 +25,12 @@ impl Fleet {
         let ids = self.view_matching(filter);
         let page = match filter.ordering.as_slice() {
             [] => in_order(&ids, start, limit),
+            [
+                SortOrder {
+                    key: SortKey::InnerIp,
+                    descending,
+                },
+            ] => self.view.in_ip_order(&ids, *descending, start, limit),
             ordering => self.sorted_view(&ids, ordering, start, limit),
         };
         ViewPage {
@@ -100,6 +107,51 @@ fn in_order(ids: &RoaringBitmap, start: u64, limit: usize) -> Vec<BkProcessId> {
     let first = u32::try_from(start).ok().and_then(|n| ids.select(n));
     let page = first.map(|first| ids.range(first..).take(limit).map(BkProcessId).collect());
     page.unwrap_or_default()
+}
+
+impl View {
+    /// A page in the order of addresses: looks at the machines up to the end of the page, instead of at each process.
+    fn in_ip_order(
+        &self,
+        ids: &RoaringBitmap,
+        descending: bool,
+        start: u64,
+        limit: usize,
+    ) -> Vec<BkProcessId> {
+        let machines = self.in_ip_order.get_or_init(|| {
+            let machines = self.machines.iter();
+            let mut machines: Vec<_> = machines
+                .map(|(id, machine)| (machine.row.host.ip, *id))
+                .collect();
+            machines.sort_unstable();
+            machines.into()
+        });
+        let mut same_ip: Vec<&[(IpAddr, BkHostId)]> =
+            machines.chunk_by(|a, b| a.0 == b.0).collect();
+        if descending {
+            same_ip.reverse();
+        }
+        let (mut to_skip, mut page) = (start, Vec::new());
+        for machines in same_ip {
+            let on_them = machines.iter().filter_map(|(_, id)| self.machines.get(id));
+            let here = match machines.len() {
+                1 => on_them.map(|machine| &machine.processes & ids).next(),
+                _ => Some(union(on_them.map(|machine| &machine.processes)) & ids),
+            };
+            let here = here.unwrap_or_default();
+            if here.len() <= to_skip {
+                to_skip -= here.len();
+                continue;
+            }
+            let rest = here.iter().skip(to_skip as usize).map(BkProcessId);
+            page.extend(rest.take(limit - page.len()));
+            to_skip = 0;
+            if page.len() == limit {
+                break;
+            }
+        }
+        page
+    }
 }
 
 /// The sort key of one process.

@@ -220,6 +220,7 @@ impl View {
     }
 
     fn place_machine(&mut self, row: &MachineRow, ips: Box<str>) {
+        self.in_ip_order = Arc::default();
         match self.machines.get_mut(&row.id) {
             Some(machine) => {
                 let machine = Arc::make_mut(machine);
@@ -240,6 +241,7 @@ impl View {
     pub(super) fn remove_machine(&mut self, id: BkHostId) {
         self.forget_addresses(id);
         self.machines.remove(&id);
+        self.in_ip_order = Arc::default();
     }
 
     fn forget_addresses(&mut self, id: BkHostId) {

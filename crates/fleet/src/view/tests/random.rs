@@ -171,4 +171,26 @@ proptest! {
         shown.sort_unstable();
         prop_assert_eq!(shown, processes.iter().map(|p| p.id).collect::<Vec<_>>());
     }
+
+    /// The order of addresses alone goes by machines; with a second key it sorts the processes.
+    #[test]
+    fn the_order_of_addresses_is_the_same_by_machines_and_by_processes(
+        processes in processes(),
+        selection in selection(),
+        (start, limit) in (0..20_u64, 1..20_usize),
+        descending in any::<bool>(),
+    ) {
+        let fleet = fleet_of(&[], &processes);
+        let minus = if descending { "-" } else { "" };
+        let page = |ordering: &str| {
+            let filter = ViewFilter {
+                ordering: model::scope::SortOrder::parse_list(ordering).unwrap(),
+                ..ViewFilter::new(BUSINESS, selection.clone())
+            };
+            let page = fleet.view_page(&filter, start, limit);
+            Vec::from_iter(page.rows.iter().map(|row| row.id()))
+        };
+        let by_machines = page(&format!("{minus}bk_host_innerip"));
+        prop_assert_eq!(by_machines, page(&format!("{minus}bk_host_innerip,bk_process_id")));
+    }
 }
