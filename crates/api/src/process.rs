@@ -46,6 +46,10 @@ responses! {
         pub labels: Cow<'a, Labels>,
         /// The `id` of its definition; hosts with the same one are registered alike.
         pub definition: u32,
+        /// The number of the version that it has: the newest with its definition. Only with `with_versions=true`, and only where that
+        /// version is kept.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub spec_version: Option<u32>,
         /// What is wanted: `running` or `stopped`.
         pub flag: Cow<'a, str>,
         /// What is: `running`, `ready` (its ready probe succeeds), `starting`, `unhealthy`, `backoff`, `failed`, `stopped`,

@@ -6,21 +6,27 @@
 //! fields that Muster refuses, and reports them. Nothing here talks to a server.
 
 pub mod compose;
+mod compose_depends;
 mod compose_health;
 mod compose_service;
 pub mod draft;
 mod environment;
 pub mod ledger;
+mod order;
 pub mod pm2;
 mod pm2_command;
+mod pm2_restart;
 pub mod procfile;
 pub mod supervisord;
 mod supervisord_file;
+mod supervisord_priority;
 pub mod systemd;
 mod systemd_calendar;
 mod systemd_commands;
 mod systemd_exec;
 mod systemd_limits;
+mod systemd_order;
+mod systemd_restart;
 mod systemd_service;
 mod systemd_timer;
 mod systemd_unit;
@@ -31,6 +37,7 @@ use std::path::Path;
 use crate::definition::Exported;
 use crate::failure::Failure;
 use crate::import::ledger::Ledger;
+use crate::import::order::{Source, Wish};
 
 /// The kinds of files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -61,8 +68,11 @@ pub struct Settings {
 /// How the pid of what runs now is found on the host itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PidSource {
-    /// `supervisorctl pid NAME`
-    Supervisorctl(String),
+    /// `supervisorctl -c CONFIG pid NAME`; without a file that says how to reach supervisord, the default one counts.
+    Supervisorctl {
+        config: Option<String>,
+        name: String,
+    },
     /// `systemctl show -p MainPID UNIT`
     Systemctl(String),
     /// pm2's own pid file: `~/.pm2/pids/NAME-ID.pid`, found by `pm2 pid NAME`.
@@ -76,6 +86,8 @@ pub enum PidSource {
 pub struct ImportedProcess {
     pub definition: Exported,
     pub pid: PidSource,
+    /// What the files call it.
+    source: Source,
 }
 
 /// What files became.
@@ -83,6 +95,20 @@ pub struct ImportedProcess {
 pub struct Imported {
     pub processes: Vec<ImportedProcess>,
     pub ledger: Ledger,
+    /// The orders of starts that the files ask for. They are kept until all files are read, because they may lead from one
+    /// file to another.
+    wishes: Vec<Wish>,
+    units: Vec<systemd_order::UnitOrder>,
+}
+
+impl Imported {
+    /// After the last file: makes `spec.after` of the orders, and closes the ledger.
+    pub fn finish(&mut self) {
+        let units = std::mem::take(&mut self.units);
+        self.wishes.extend(systemd_order::wishes(&units));
+        order::resolve(self);
+        self.ledger.close();
+    }
 }
 
 /// Reads one file into what was read before.

@@ -16,6 +16,7 @@ mod revert;
 mod run;
 mod select;
 mod settle;
+mod step;
 mod table;
 mod update;
 mod workers;

@@ -252,6 +252,14 @@ impl Store {
         statement!(self, |conn| sql::version::hashes(conn, name).await)
     }
 
+    /// The same of several processes, with the name of each; newest first within a name.
+    pub fn version_hashes_of<'a>(
+        &'a self,
+        names: &'a [NameId],
+    ) -> Call<'a, Vec<(NameId, u32, u64)>> {
+        statement!(self, |conn| sql::version::hashes_of(conn, names).await)
+    }
+
     /// Deletes the rows of the timeline that are older than a moment.
     pub fn purge_timeline(&self, before: UnixMillis) -> Call<'_, ()> {
         Box::pin(async move {

@@ -9,7 +9,7 @@ use super::compose_service::ServiceReader;
 use super::draft::scalar;
 use super::environment;
 use super::ledger::{EntryId, Ledger};
-use super::{Imported, Settings};
+use super::{Imported, Settings, compose_depends};
 use crate::declare::document;
 use crate::declare::lines::{Lines, member};
 use crate::failure::Failure;
@@ -79,6 +79,7 @@ pub fn read(
         .clone()
         .or(name)
         .unwrap_or_else(|| "imported".to_owned());
+    let mut read = Vec::new();
     for (name, service) in &services {
         let path = format!("services.{name}");
         let head = enter(
@@ -106,13 +107,22 @@ pub fn read(
         place.enter(&path, "", own, &mut entries);
         let mut whole = extended(own, &services, &mut entries, &mut place, 0);
         entries.append(&mut whole);
-        let mut reader = ServiceReader {
-            file,
-            namespace: &namespace,
-            settings,
-            variables: &variables,
-        };
-        reader.read(name, head, &entries, imported);
+        read.push((name, head, entries));
+    }
+    let of_all = read.iter().map(|(_, _, entries)| entries);
+    let completing = of_all.flat_map(|entries| compose_depends::completing(entries));
+    let mut reader = ServiceReader {
+        file,
+        namespace: &namespace,
+        settings,
+        variables: &variables,
+        completing: completing.collect(),
+    };
+    for (name, head, entries) in &read {
+        if reader.read(name, *head, entries, imported) {
+            let wishes = compose_depends::wishes(file, name, entries, &mut imported.ledger);
+            imported.wishes.extend(wishes);
+        }
     }
     Ok(())
 }
@@ -143,7 +153,11 @@ fn enter(
         _ if TABLES.contains(&key) => line,
         _ => last_line(text, line),
     };
-    ledger.enter(file, (line, last), &format!("{key}: {shown}"))
+    let text = match shown.is_empty() {
+        true => key.to_owned(),
+        false => format!("{key}: {shown}"),
+    };
+    ledger.enter(file, (line, last), &text)
 }
 
 /// The last line of the block that begins at a line: those that follow and are indented further, or are items.
@@ -188,8 +202,9 @@ pub(super) struct Entering<'e> {
 }
 
 /// Tables whose members are settings of their own.
-const TABLES: [&str; 8] = [
+const TABLES: [&str; 9] = [
     "environment",
+    "depends_on",
     "deploy",
     "deploy.resources",
     "deploy.resources.limits",
@@ -224,11 +239,29 @@ impl Entering<'_> {
                 value,
             );
             match value {
+                Value::Object(inner) if key == "depends_on" => {
+                    self.ledger.no_effect(id, "holds settings");
+                    for (name, value) in inner {
+                        let path = member(&path, name);
+                        let id = enter(
+                            self.ledger,
+                            self.file,
+                            self.lines,
+                            self.text,
+                            &path,
+                            name,
+                            value,
+                        );
+                        self.push(entries, &format!("{key}.{name}"), value, id);
+                    }
+                }
                 Value::Object(inner) if TABLES.contains(&key.as_str()) => {
                     self.ledger.no_effect(id, "holds settings");
                     self.enter(&path, &key, inner, entries);
                 }
-                Value::Array(items) if matches!(key.as_str(), "environment" | "labels") => {
+                Value::Array(items)
+                    if matches!(key.as_str(), "environment" | "labels" | "depends_on") =>
+                {
                     self.ledger.no_effect(id, "holds settings");
                     for (index, item) in items.iter().enumerate() {
                         let path = format!("{path}[{index}]");

@@ -1,6 +1,6 @@
 //! One service of a compose file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use model::spec::restart::GiveUp;
@@ -9,14 +9,15 @@ use serde_json::Value;
 use super::compose::ServiceSetting;
 use super::draft::{Draft, ONE_SHOT, RESIDENT, scalar};
 use super::ledger::{EntryId, Ledger};
-use super::{Imported, PidSource, Settings, compose_health, environment, words};
+use super::order::Source;
+use super::{Imported, PidSource, Settings, compose_depends, compose_health, environment, words};
 
 /// More replicas of one service are refused.
 const MAX_REPLICAS: u64 = 1000;
 const NOT_IMAGES: &str = "Muster runs programs of the host, not images";
 
 /// What only a container has.
-const OF_CONTAINERS: [&str; 40] = [
+const OF_CONTAINERS: [&str; 39] = [
     "build",
     "cap_add",
     "cap_drop",
@@ -40,7 +41,6 @@ const OF_CONTAINERS: [&str; 40] = [
     "init",
     "ipc",
     "isolation",
-    "links",
     "logging",
     "mac_address",
     "network_mode",
@@ -64,16 +64,19 @@ pub(super) struct ServiceReader<'r> {
     pub(super) namespace: &'r str,
     pub(super) settings: &'r Settings,
     pub(super) variables: &'r BTreeMap<String, String>,
+    /// The services that others wait for to complete.
+    pub(super) completing: BTreeSet<&'r str>,
 }
 
 impl ServiceReader<'_> {
+    /// Whether it is imported.
     pub(super) fn read(
         &mut self,
         name: &str,
         head: EntryId,
         entries: &[ServiceSetting],
         imported: &mut Imported,
-    ) {
+    ) -> bool {
         let number = |key: &str| {
             entries
                 .iter()
@@ -90,7 +93,7 @@ impl ServiceReader<'_> {
                 0 | 1 => name.to_owned(),
                 _ => format!("{name}-{}", index + 1),
             };
-            let mut draft = Draft::new(process, head);
+            let mut draft = Draft::new(process, head, Source::new(self.file, name));
             draft.policy().auto_type = Some(RESIDENT);
             // compose kills what does not stop within ten seconds.
             draft.stop().grace = Some(10);
@@ -103,12 +106,16 @@ impl ServiceReader<'_> {
             }
             self.command(&mut draft, entries, ledger);
             for one in entries {
-                self.setting(&mut draft, one, entries, replicas, ledger);
+                self.setting(&mut draft, one, replicas, ledger);
             }
-            if !entries
+            compose_health::health_check(&mut draft, entries, ledger);
+            let has_restart = entries
                 .iter()
-                .any(|one| one.key == "restart" || one.key.starts_with("deploy.restart_policy"))
-            {
+                .any(|one| one.key == "restart" || one.key.starts_with("deploy.restart_policy"));
+            if !has_restart && self.completing.contains(name) {
+                draft.policy().auto_type = Some(ONE_SHOT);
+                ledger.note(format!("{}: {name} runs once (one-shot): others wait for it to complete, and compose does not restart it", self.file));
+            } else if !has_restart {
                 ledger.note(format!("{}: compose does not restart {name} (restart is no by default); Muster restarts a resident process", self.file));
             }
             if draft.control().start_cmd.is_none() {
@@ -116,7 +123,7 @@ impl ServiceReader<'_> {
                 for one in entries {
                     ledger.not_carried(one.id, format!("{name} is not imported"));
                 }
-                return;
+                return false;
             }
             let (user, folder) = super::caller(self.file);
             draft.fill_in(
@@ -130,6 +137,7 @@ impl ServiceReader<'_> {
             let finished = draft.finish(self.settings, self.namespace, pid, ledger);
             imported.processes.extend(finished);
         }
+        true
     }
 
     /// The variables of `env_file`, which are read where the files are beside the compose file.
@@ -196,14 +204,7 @@ impl ServiceReader<'_> {
         }
     }
 
-    fn setting(
-        &self,
-        draft: &mut Draft,
-        one: &ServiceSetting,
-        entries: &[ServiceSetting],
-        replicas: u64,
-        ledger: &mut Ledger,
-    ) {
+    fn setting(&self, draft: &mut Draft, one: &ServiceSetting, replicas: u64, ledger: &mut Ledger) {
         let (id, value) = (one.id, &one.value);
         let text = scalar(value).unwrap_or_default();
         match one.key.as_str() {
@@ -223,11 +224,9 @@ impl ServiceReader<'_> {
                 }
             },
             "restart" | "deploy.restart_policy.condition" => restart(draft, &text, id, ledger),
-            "deploy.restart_policy.delay" => match words::seconds(&text, 1000) {
+            "deploy.restart_policy.delay" => match ledger.seconds(id, &text, 1000, 1) {
                 Ok(secs) => {
-                    let restart = draft.restart();
-                    (restart.delay, restart.factor, restart.jitter) =
-                        (Some(secs.max(1)), Some(1.0), Some(0));
+                    draft.same_delay(secs);
                     draft.carry(ledger, id, "restart.delay");
                 }
                 Err(rule) => ledger.not_carried(id, rule),
@@ -240,7 +239,7 @@ impl ServiceReader<'_> {
                 Err(_) => ledger.not_carried(id, "is no number"),
             },
             "stop_signal" => draft.stop_signal(ledger, id, &text),
-            "stop_grace_period" => match words::seconds(&text, 1000) {
+            "stop_grace_period" => match ledger.seconds(id, &text, 1000, 0) {
                 Ok(secs) if secs > 0 => {
                     draft.grace(secs);
                     draft.carry(ledger, id, "stop.grace");
@@ -270,10 +269,12 @@ impl ServiceReader<'_> {
                 ),
                 _ => ledger.not_carried(id, format!("more than {MAX_REPLICAS}")),
             },
-            "depends_on" => compose_health::order_of_services(ledger, id),
-            key if key.starts_with("healthcheck") => {
-                compose_health::health_check(draft, one, entries, ledger)
-            }
+            key if key == "depends_on" || key.starts_with(compose_depends::EACH) => {}
+            key if key.starts_with("healthcheck") => {}
+            "links" => ledger.not_carried(
+                id,
+                "Muster runs programs of the host, not containers; depends_on orders the starts",
+            ),
             key if key.starts_with("ulimits.") => {
                 limit(draft, &key["ulimits.".len()..], value, id, ledger)
             }

@@ -11,6 +11,7 @@ use model::spec::stop::{RawStop, StopSignal};
 use serde_json::Value;
 
 use super::ledger::{EntryId, Ledger};
+use super::order::Source;
 use super::{ImportedProcess, PidSource, Settings, words};
 use crate::definition::{Definition, Exported};
 
@@ -30,16 +31,19 @@ pub struct Draft {
     fields: Vec<(EntryId, String)>,
     /// Where it begins, for messages.
     pub head: EntryId,
+    /// What the file calls it.
+    source: Source,
 }
 
 impl Draft {
-    pub fn new(name: impl Into<String>, head: EntryId) -> Self {
+    pub fn new(name: impl Into<String>, head: EntryId, source: Source) -> Self {
         Self {
             name: name.into(),
             labels: BTreeMap::new(),
             spec: RawSpec::default(),
             fields: Vec::new(),
             head,
+            source,
         }
     }
 
@@ -82,6 +86,12 @@ impl Draft {
             }
             Err(rule) => ledger.not_carried(id, rule),
         }
+    }
+
+    /// The same wait before each attempt.
+    pub fn same_delay(&mut self, secs: i64) {
+        let restart = self.restart();
+        (restart.delay, restart.factor, restart.jitter) = (Some(secs), Some(1.0), Some(0));
     }
 
     /// How long a stop waits before it kills; `op_timeout` grows with it.
@@ -132,7 +142,11 @@ impl Draft {
                         labels,
                         spec,
                     };
-                    return Some(ImportedProcess { definition, pid });
+                    return Some(ImportedProcess {
+                        definition,
+                        pid,
+                        source: self.source,
+                    });
                 }
                 Err(failure) => {
                     let what = failure.what().to_owned();

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use super::words;
+
 /// What became of a setting. A worse one replaces a better one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case", tag = "fate", content = "why")]
@@ -32,7 +34,7 @@ pub struct Entry {
 }
 
 /// The place of an entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct EntryId(usize);
 
 #[derive(Debug, Default)]
@@ -95,6 +97,32 @@ impl Ledger {
     pub fn place(&self, id: EntryId) -> String {
         let entry = &self.entries[id.0];
         format!("{}:{}", entry.file, entry.line)
+    }
+
+    /// A time as whole seconds, at least `least`; says so where that is not what the file says.
+    pub fn seconds(
+        &mut self,
+        id: EntryId,
+        text: &str,
+        unit_ms: u64,
+        least: i64,
+    ) -> Result<i64, String> {
+        let exact_ms = words::milliseconds(text, unit_ms)?;
+        let secs = words::seconds(text, unit_ms)?.max(least);
+        if secs as f64 * 1000.0 != exact_ms {
+            let entry = &self.entries[id.0];
+            self.note(format!(
+                "{}:{}: {}: becomes {secs} s: Muster counts whole seconds{}",
+                entry.file,
+                entry.line,
+                entry.text,
+                match least {
+                    0 => String::new(),
+                    least => format!(", and {least} or more here"),
+                }
+            ));
+        }
+        Ok(secs)
     }
 
     /// Something that no line says; each once.

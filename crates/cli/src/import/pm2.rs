@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use model::spec::restart::GiveUp;
+use model::spec::schedule::Overlap;
 use serde_json::{Map, Value};
 
-use super::draft::{Draft, ONE_SHOT, RESIDENT, scalar};
+use super::draft::{Draft, ONE_SHOT, PERIODIC, RESIDENT, scalar};
 use super::ledger::{EntryId, Ledger};
-use super::{Imported, PidSource, Settings, pm2_command, words};
+use super::order::Source;
+use super::{Imported, PidSource, Settings, pm2_command, pm2_restart, words};
 use crate::declare::lines::{Lines, member};
 use crate::failure::Failure;
 
@@ -140,14 +141,13 @@ fn app(
             1 => name.clone(),
             _ => format!("{name}-{index}"),
         };
-        let mut draft = Draft::new(process, head);
+        let mut draft = Draft::new(process, head, Source::new(file, &name));
         if instances.unwrap_or(1) > 1 {
             draft
                 .runtime()
                 .env
                 .insert("NODE_APP_INSTANCE".to_owned(), index.to_string());
         }
-        draft.policy().auto_type = Some(RESIDENT);
         // pm2 sends SIGINT, and SIGKILL 1.6 seconds later.
         draft.stop().signals = Some(vec![model::spec::stop::StopSignal::Int]);
         draft.stop().grace = Some(2);
@@ -161,12 +161,19 @@ fn app(
         for (key, value, id) in entries {
             reader.setting(&mut draft, key, value, *id);
         }
+        let is_restarted = *draft.policy().auto_type.get_or_insert(RESIDENT) == RESIDENT;
+        pm2_restart::restarts(&mut draft, entries, is_restarted, ledger);
         let (user, folder) = super::caller(file);
         draft.fill_in(settings, user.as_deref(), folder.as_deref(), file, ledger);
         let namespace = settings.namespace.as_deref().unwrap_or("imported");
         let finished = draft.finish(settings, namespace, PidSource::Pm2(name.clone()), ledger);
         imported.processes.extend(finished);
     }
+}
+
+/// Whether a setting says no.
+fn is_off(value: Option<&Value>) -> bool {
+    matches!(value, Some(Value::Bool(false) | Value::Null))
 }
 
 struct Reader<'a, 'l> {
@@ -179,7 +186,7 @@ struct Reader<'a, 'l> {
 impl Reader<'_, '_> {
     fn setting(&mut self, draft: &mut Draft, key: &str, value: &Value, id: EntryId) {
         let text = scalar(value).unwrap_or_default();
-        let is_off = matches!(value, Value::Bool(false) | Value::Null);
+        let is_off = is_off(Some(value));
         match key {
             "name" => draft.carry(self.ledger, id, "name"),
             "script" | "args" | "interpreter" | "exec_interpreter" | "interpreter_args"
@@ -219,7 +226,8 @@ impl Reader<'_, '_> {
             },
             "env" => self.ledger.no_effect(id, "holds variables"),
             "autorestart" if is_off => {
-                draft.policy().auto_type = Some(ONE_SHOT);
+                // Unless it has a schedule.
+                draft.policy().auto_type.get_or_insert(ONE_SHOT);
                 draft.carry(self.ledger, id, "monitor_policy.auto_type");
             }
             "autorestart" => draft.carry(self.ledger, id, "monitor_policy.auto_type"),
@@ -227,60 +235,54 @@ impl Reader<'_, '_> {
                 Ok(bytes) => {
                     draft.runtime().memory_max = Some(bytes);
                     draft.carry(self.ledger, id, "runtime.memory_max");
+                    self.ledger.note(format!(
+                        "{}: pm2 looks every 30 s and restarts with its signals; here the kernel kills what exceeds runtime.memory_max, and the agent starts it again",
+                        self.ledger.place(id)
+                    ));
                 }
                 Err(rule) => self.ledger.not_carried(id, rule),
             },
             "cron_restart" | "cron" if text == "0" || is_off => self.ledger.no_effect(id, "is off"),
-            "cron_restart" | "cron" => self.ledger.not_carried(
-                id,
-                "Muster restarts nothing by the clock; a job or cron can run muster restart",
-            ),
-            "restart_delay"
-            | "exp_backoff_restart_delay"
-            | "max_restarts"
-            | "min_uptime"
-            | "kill_timeout" => {
-                self.times(draft, key, &text, id);
-            }
+            "cron_restart" | "cron" => self.schedule(draft, &text, id),
+            "kill_timeout" => match self.ledger.seconds(id, &text, 1, 1) {
+                Ok(secs) => {
+                    draft.grace(secs);
+                    draft.carry(self.ledger, id, "stop.grace");
+                }
+                Err(rule) => self.ledger.not_carried(id, rule),
+            },
+            key if pm2_restart::SETTINGS.contains(&key) => {}
             _ if key.starts_with("env") => self.variable(draft, key, value, id),
             _ => self.output_or_other(draft, key, value, id),
         }
     }
 
-    fn times(&mut self, draft: &mut Draft, key: &str, text: &str, id: EntryId) {
-        // pm2 counts milliseconds where there is no unit.
-        let secs = words::seconds(text, 1);
-        match (key, secs) {
-            ("max_restarts", _) => match text.parse::<u32>() {
-                Ok(n) => {
-                    draft.restart().give_up = Some(GiveUp::After(n));
-                    draft.carry(self.ledger, id, "restart.give_up");
-                }
-                Err(_) => self.ledger.not_carried(id, "is no number"),
-            },
-            (_, Err(rule)) => self.ledger.not_carried(id, rule),
-            ("restart_delay", Ok(0)) => self.ledger.no_effect(id, "is the default"),
-            ("restart_delay", Ok(secs)) => {
-                let restart = draft.restart();
-                (restart.delay, restart.factor, restart.jitter) = (Some(secs), Some(1.0), Some(0));
-                draft.carry(self.ledger, id, "restart.delay");
-            }
-            ("exp_backoff_restart_delay", Ok(secs)) => {
-                let restart = draft.restart();
-                // pm2 multiplies by 1.5 up to 15 seconds, and begins anew after 30.
-                (restart.delay, restart.factor) = (Some(secs.max(1)), Some(1.5));
-                (restart.delay_max, restart.reset) = (Some(secs.max(15)), Some(30));
-                draft.carry(self.ledger, id, "restart.delay");
-            }
-            ("min_uptime", Ok(secs)) => {
-                draft.restart().reset = Some(secs.max(1));
-                draft.carry(self.ledger, id, "restart.reset");
-            }
-            (_, Ok(secs)) => {
-                draft.grace(secs.max(1));
-                draft.carry(self.ledger, id, "stop.grace");
-            }
+    fn waits_for_a_message(&self) -> bool {
+        let mode = self.app.get("exec_mode").and_then(Value::as_str);
+        !is_off(self.app.get("wait_ready").or(Some(&Value::Null)))
+            || mode.is_some_and(|mode| mode.starts_with("cluster"))
+    }
+
+    /// pm2 starts an app anew at these times, also one that has ended. That is a schedule if it restarts it at no other time.
+    fn schedule(&mut self, draft: &mut Draft, text: &str, id: EntryId) {
+        if !is_off(self.app.get("autorestart")) {
+            self.ledger.not_carried(
+                id,
+                "Muster restarts a resident process at no time of the clock; a job or cron can run muster restart",
+            );
+            return;
         }
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let rule = match words.as_slice() {
+            ["0", five @ ..] if five.len() == 5 => five.join(" "),
+            words => words.join(" "),
+        };
+        draft.policy().auto_type = Some(PERIODIC);
+        draft.policy().crontab_rule = Some(rule);
+        draft.carry(self.ledger, id, "monitor_policy.crontab_rule");
+        // What still runs is started anew.
+        draft.spec.schedule.get_or_insert_default().overlap = Some(Overlap::Kill);
+        draft.carry(self.ledger, id, "schedule.overlap");
     }
 
     fn variable(&mut self, draft: &mut Draft, key: &str, value: &Value, id: EntryId) {
@@ -319,7 +321,7 @@ impl Reader<'_, '_> {
 
     fn output_or_other(&mut self, draft: &mut Draft, key: &str, value: &Value, id: EntryId) {
         let text = scalar(value).unwrap_or_default();
-        let is_off = matches!(value, Value::Bool(false) | Value::Null);
+        let is_off = is_off(Some(value));
         let other = |keys: &[&str]| {
             keys.iter()
                 .find_map(|key| self.app.get(*key))
@@ -355,12 +357,21 @@ impl Reader<'_, '_> {
                 self.ledger
                     .not_carried(id, "Muster does not restart when files change");
             }
-            "listen_timeout" | "wait_ready" => {
-                self.ledger.not_carried(
-                    id,
-                    "Muster does not wait for a message, but for monitor_policy.start_check_secs",
-                );
-            }
+            "wait_ready" if is_off => self.ledger.no_effect(id, "is off"),
+            "wait_ready" => self.ledger.not_carried(
+                id,
+                "Muster hears no process.send('ready'): a ready probe (probes.ready) asks the program instead",
+            ),
+            "listen_timeout" if self.waits_for_a_message() => self.ledger.not_carried(
+                id,
+                "Muster waits for no message; with a ready probe, a start waits for monitor_policy.op_timeout",
+            ),
+            "listen_timeout" => self
+                .ledger
+                .no_effect(id, "counts only with wait_ready or in cluster mode"),
+            "stop_exit_codes" => self
+                .ledger
+                .not_carried(id, "Muster restarts a resident process after any exit"),
             "namespace" => {
                 draft.labels.insert("namespace".to_owned(), text);
                 draft.carry(self.ledger, id, "labels.namespace");

@@ -4,11 +4,14 @@ use std::path::Path;
 
 use super::draft::{Draft, ONE_SHOT, RESIDENT};
 use super::environment;
+use super::order::{Rule, Source, Wait, Wish};
 use super::{Imported, PidSource, Settings};
 use crate::failure::Failure;
 
 /// foreman numbers ports from here, a hundred for each line.
 const FIRST_PORT: u32 = 5000;
+/// Heroku runs it before it starts the others.
+const RELEASE: &str = "release";
 
 pub fn read(
     file: &str,
@@ -25,6 +28,7 @@ pub fn read(
     let known = environment::table(&variables);
     let first_port = known.get("PORT").and_then(|port| port.parse().ok());
     let mut n_lines: u32 = 0;
+    let mut names = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
@@ -50,7 +54,7 @@ pub fn read(
             continue;
         }
         let ledger = &mut imported.ledger;
-        let mut draft = Draft::new(name, id);
+        let mut draft = Draft::new(name, id, Source::new(file, name));
         // foreman runs it in a shell, as Muster does.
         draft.control().start_cmd = Some(command.to_owned());
         draft.carry(ledger, id, "control.start_cmd");
@@ -74,10 +78,11 @@ pub fn read(
             ));
         }
         n_lines += 1;
+        names.push((name.to_owned(), id));
         draft.policy().auto_type = Some(match name {
-            "release" => {
+            RELEASE => {
                 ledger.note(format!(
-                    "{file}: release runs once (one-shot), before the others are started"
+                    "{file}: release runs once (one-shot); the others wait for it to exit with code 0"
                 ));
                 ONE_SHOT
             }
@@ -91,6 +96,15 @@ pub fn read(
         let pid = PidSource::Nowhere("foreman and Heroku keep no list of pids");
         let finished = draft.finish(settings, namespace, pid, ledger);
         imported.processes.extend(finished);
+    }
+    if names.iter().any(|(name, _)| name == RELEASE) {
+        let others = names.into_iter().filter(|(name, _)| name != RELEASE);
+        imported.wishes.extend(others.map(|(name, id)| Wish {
+            entries: vec![(id, None)],
+            dependent: Source::new(file, &name),
+            dependency: Source::new(file, RELEASE),
+            rule: Rule::of(Wait::Completed),
+        }));
     }
     for one in &variables {
         imported

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use super::draft::{Draft, ONE_SHOT, RESIDENT};
 use super::ledger::{EntryId, Ledger};
+use super::order::Source;
 use super::supervisord_file::{Section, environment, expand, with_includes};
+use super::supervisord_priority::{self, Priority, Program};
 use super::{Imported, PidSource, Settings, words};
 use crate::failure::Failure;
 
@@ -53,10 +55,20 @@ pub fn read(
             }
         }
     }
+    let mut orders = Vec::new();
     for (name, section) in programs {
         let group = groups.get(&name);
-        program(&name, section, daemon, group, settings, imported);
+        orders.push(order(file, &name, section, group, &mut imported.ledger));
+        let source = Source::new(file, &name);
+        let is_reached = |section: &Section| section.name == "supervisorctl";
+        let config = sections.iter().any(is_reached).then_some(file);
+        let group = group.map(|group| &group.name);
+        program(
+            &name, source, config, section, daemon, group, settings, imported,
+        );
     }
+    let wishes = supervisord_priority::wishes(file, &orders, &mut imported.ledger);
+    imported.wishes.extend(wishes);
     Ok(())
 }
 
@@ -79,23 +91,32 @@ fn own(section: &Section, ledger: &mut Ledger) {
     }
 }
 
+#[derive(Debug, Clone)]
+struct Group {
+    name: String,
+    priority: Option<Priority>,
+}
+
 /// The group of each program.
-fn groups(sections: &[Section], ledger: &mut Ledger) -> BTreeMap<String, String> {
+fn groups(sections: &[Section], ledger: &mut Ledger) -> BTreeMap<String, Group> {
     let mut groups = BTreeMap::new();
     for section in sections {
         let Some(name) = section.name.strip_prefix("group:") else {
             continue;
         };
         ledger.carried(section.head, "labels.group");
+        let group = Group {
+            name: name.trim().to_owned(),
+            priority: priority(section, ledger),
+        };
         for option in &section.options {
             match option.key.as_str() {
                 "programs" => {
                     ledger.carried(option.id, "labels.group");
                     for program in option.value.split(',').map(str::trim) {
-                        groups.insert(program.to_owned(), name.trim().to_owned());
+                        groups.insert(program.to_owned(), group.clone());
                     }
                 }
-                "priority" => priority(option.id, &option.value, ledger),
                 _ => {}
             }
         }
@@ -103,15 +124,51 @@ fn groups(sections: &[Section], ledger: &mut Ledger) -> BTreeMap<String, String>
     groups
 }
 
-fn priority(id: EntryId, value: &str, ledger: &mut Ledger) {
-    match value.trim() {
-        "999" => ledger.no_effect(id, "is the default"),
-        _ => ledger.not_carried(id, "the order of starts is not carried over"),
+/// The last `priority=` of a section.
+fn priority(section: &Section, ledger: &mut Ledger) -> Option<Priority> {
+    let mut written = section
+        .options
+        .iter()
+        .rev()
+        .filter(|one| one.key == "priority");
+    let last = written.next()?;
+    for one in written {
+        ledger.no_effect(one.id, "a later line replaces it");
+    }
+    Priority::read(last.id, &last.value, ledger)
+}
+
+/// What decides when supervisord starts a program.
+fn order(
+    file: &str,
+    name: &str,
+    section: &Section,
+    group: Option<&Group>,
+    ledger: &mut Ledger,
+) -> Program {
+    let is = |key: &str, values: &[&str]| {
+        let value = section.value(key).map(|value| value.trim().to_lowercase());
+        value.is_some_and(|value| values.contains(&value.as_str()))
+    };
+    Program {
+        source: Source::new(file, name),
+        group: group.map(|group| group.name.clone()),
+        group_priority: group.and_then(|group| group.priority),
+        priority: priority(section, ledger),
+        unordered: if is("autostart", &["false", "off", "no", "0"]) {
+            Some("orders only what supervisord starts by itself, which autostart=false is not")
+        } else if is("autorestart", &["false"]) {
+            Some("the program runs once, and is not up when it has ended: nothing waits for it")
+        } else {
+            None
+        },
     }
 }
 
 fn program(
     name: &str,
+    source: Source,
+    config: Option<&str>,
     section: &Section,
     daemon: Option<&Section>,
     group: Option<&String>,
@@ -155,7 +212,7 @@ fn program(
             true => format!("{name}_{}", first + index),
             false => process,
         };
-        let mut draft = Draft::new(process.clone(), section.head);
+        let mut draft = Draft::new(process.clone(), section.head, source.clone());
         draft.carry(ledger, section.head, "name");
         if let Some(group) = group {
             draft.labels.insert("group".to_owned(), group.clone());
@@ -183,7 +240,10 @@ fn program(
             None => process,
         };
         let namespace = settings.namespace.as_deref().unwrap_or("imported");
-        let pid = PidSource::Supervisorctl(shown);
+        let pid = PidSource::Supervisorctl {
+            config: config.map(str::to_owned),
+            name: shown,
+        };
         let finished = draft.finish(settings, namespace, pid, ledger);
         imported.processes.extend(finished);
     }
@@ -276,7 +336,7 @@ impl Reader<'_, '_> {
             "user" => self.text(draft, id, value, "identity.user"),
             "umask" => self.text(draft, id, value, "runtime.umask"),
             "environment" => variables(draft, id, value, self.ledger),
-            "priority" => priority(id, value, self.ledger),
+            "priority" => {}
             "autostart" if is_true => self
                 .ledger
                 .no_effect(id, "the agent starts managed processes with its host"),

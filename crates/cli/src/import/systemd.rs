@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::draft::Draft;
+use super::order::Source;
 use super::systemd_service::ServiceReader;
 use super::systemd_unit::Unit;
 use super::{Imported, PidSource, Settings};
@@ -93,8 +94,9 @@ fn services(
             pid_file: String::new(),
             cores: settings.cores,
             ledger: &mut imported.ledger,
+            orders: &mut imported.units,
         };
-        let mut draft = Draft::new(whole.clone(), head);
+        let mut draft = Draft::new(whole.clone(), head, Source::new("", &reader.name));
         reader.service(&mut draft);
         if let Some(timer) = timer {
             reader.timer(&mut draft, timer);

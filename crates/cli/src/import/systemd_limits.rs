@@ -57,6 +57,15 @@ impl ServiceReader<'_, '_> {
                     .ledger
                     .not_carried(id, "Muster ends the process with its descendants"),
             },
+            "FinalKillSignal" if value == "SIGKILL" => self.ledger.no_effect(id, "is the default"),
+            "FinalKillSignal" => self.ledger.not_carried(id, "Muster kills with SIGKILL"),
+            "RestartKillSignal" => self
+                .ledger
+                .not_carried(id, "a restart stops it as a stop does"),
+            "SendSIGHUP" => self.ledger.not_carried(
+                id,
+                "Muster waits after each signal: add SIGHUP to stop.signals where that fits",
+            ),
             "SendSIGKILL" if is_no(value) && self.value("KillSignal").is_none() => {
                 draft.spec.stop = None;
                 draft.carry(self.ledger, id, "stop");
@@ -100,16 +109,16 @@ impl ServiceReader<'_, '_> {
     }
 
     pub(super) fn timeout(&mut self, draft: &mut Draft, key: &str, value: &str, id: EntryId) {
-        let secs = match (value, words::seconds(value, 1000)) {
-            ("infinity" | "0", _) => {
-                self.ledger.not_carried(id, "Muster always has a limit");
-                return;
-            }
-            (_, Err(rule)) => {
+        if matches!(value, "infinity" | "0") {
+            self.ledger.not_carried(id, "Muster always has a limit");
+            return;
+        }
+        let secs = match self.ledger.seconds(id, value, 1000, 1) {
+            Ok(secs) => secs,
+            Err(rule) => {
                 self.ledger.not_carried(id, rule);
                 return;
             }
-            (_, Ok(secs)) => secs.max(1),
         };
         if key != "TimeoutStartSec" {
             draft.policy().op_timeout = None;

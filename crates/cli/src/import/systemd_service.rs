@@ -3,8 +3,9 @@
 use super::draft::{Draft, ONE_SHOT, RESIDENT};
 use super::ledger::{EntryId, Ledger};
 use super::systemd_exec::assignments;
+use super::systemd_order::{self, UnitOrder};
+use super::systemd_restart;
 use super::systemd_unit::{Setting, Unit, expand};
-use super::words;
 
 /// What systemd waits before it kills, in seconds.
 const STOP_TIMEOUT: i64 = 90;
@@ -18,6 +19,7 @@ pub(super) struct ServiceReader<'u, 'l> {
     pub(super) pid_file: String,
     pub(super) cores: Option<u32>,
     pub(super) ledger: &'l mut Ledger,
+    pub(super) orders: &'l mut Vec<UnitOrder>,
 }
 
 impl ServiceReader<'_, '_> {
@@ -47,6 +49,7 @@ impl ServiceReader<'_, '_> {
             }
         }
         self.commands(draft, &settings);
+        self.restarts(draft);
         if draft.identity().pid_path.is_none() {
             draft.identity().pid_path = Some(self.pid_file.clone());
         }
@@ -61,7 +64,7 @@ impl ServiceReader<'_, '_> {
     pub(super) fn setting(&mut self, draft: &mut Draft, setting: &Setting, value: &str) {
         let id = setting.id;
         match setting.section.as_str() {
-            "Unit" => self.unit_setting(draft, &setting.key, value, id),
+            "Unit" => self.unit_setting(&setting.key, value, id),
             "Service" => self.service_setting(draft, &setting.key, value, id),
             "Install" => match (setting.key.as_str(), value) {
                 ("WantedBy", "multi-user.target" | "default.target" | "graphical.target") => self
@@ -78,23 +81,16 @@ impl ServiceReader<'_, '_> {
         }
     }
 
-    pub(super) fn unit_setting(&mut self, draft: &mut Draft, key: &str, value: &str, id: EntryId) {
+    pub(super) fn unit_setting(&mut self, key: &str, value: &str, id: EntryId) {
         match key {
             "Description" | "Documentation" => self.ledger.no_effect(id, "describes the unit"),
-            "After" | "Before" | "Requires" | "Wants" | "BindsTo" | "PartOf" | "Requisite"
-            | "Conflicts" => {
-                order_of_units(self.ledger, id, value);
+            "After" | "Before" | "Requires" | "Wants" | "Upholds" | "BindsTo" | "PartOf"
+            | "Requisite" | "Conflicts" => {
+                let (orders, ledger) = (&mut *self.orders, &mut *self.ledger);
+                systemd_order::note(&self.name, key, value, id, orders, ledger);
             }
-            "StartLimitBurst" => self.number(draft, id, value, "monitor_policy.start_retries"),
-            "StartLimitIntervalSec" | "StartLimitInterval" => match value {
-                "0" => {
-                    draft.restart().give_up = Some(model::spec::restart::GiveUp::Never);
-                    draft.carry(self.ledger, id, "restart.give_up");
-                }
-                _ => self
-                    .ledger
-                    .not_carried(id, "Muster counts failed attempts in a row, not in a time"),
-            },
+            "StartLimitAction" if value == "none" => self.ledger.no_effect(id, "is the default"),
+            key if systemd_restart::is_one(key) => {}
             _ if key.starts_with("Condition") || key.starts_with("Assert") => {
                 self.ledger
                     .not_carried(id, "Muster starts a process without conditions");
@@ -147,18 +143,19 @@ impl ServiceReader<'_, '_> {
                 draft.carry(self.ledger, id, "runtime.umask");
             }
             "Nice" => self.number(draft, id, value, "runtime.nice"),
-            "Restart" => self.restart(draft, value, id),
-            "RestartSec" => match words::seconds(value, 1000) {
-                Ok(secs) => {
-                    let restart = draft.restart();
-                    (restart.delay, restart.factor, restart.jitter) = (Some(secs.max(1)), Some(1.0), Some(0));
-                    draft.carry(self.ledger, id, "restart.delay");
-                }
-                Err(rule) => self.ledger.not_carried(id, rule),
-            },
-            "StartLimitBurst" | "StartLimitInterval" | "StartLimitIntervalSec" => {
-                self.unit_setting(draft, key, value, id);
+            key if systemd_restart::is_one(key) => {}
+            "WatchdogSec" if matches!(value, "0" | "infinity") => {
+                self.ledger.no_effect(id, "is the default");
             }
+            "WatchdogSec" => self.ledger.not_carried(
+                id,
+                "Muster waits for no messages of the program: a live probe (probes.live) asks it instead",
+            ),
+            "NotifyAccess" => self.ledger.no_effect(id, "Muster takes no messages of the program"),
+            "SuccessExitStatus" | "RestartPreventExitStatus" | "RestartForceExitStatus" => self
+                .ledger
+                .not_carried(id, "Muster restarts a resident process after any exit"),
+            "RestartMode" if value == "normal" => self.ledger.no_effect(id, "is the default"),
             "RemainAfterExit" | "GuessMainPID" | "SendSIGHUP" if is_no(value) => {
                 self.ledger.no_effect(id, "changes nothing here");
             }
@@ -191,20 +188,6 @@ impl ServiceReader<'_, '_> {
         }
     }
 
-    pub(super) fn restart(&mut self, draft: &mut Draft, value: &str, id: EntryId) {
-        match value {
-            "always" => draft.carry(self.ledger, id, "monitor_policy.auto_type"),
-            "no" => {
-                draft.policy().auto_type = Some(ONE_SHOT);
-                draft.carry(self.ledger, id, "monitor_policy.auto_type");
-            }
-            "on-failure" | "on-success" | "on-abnormal" | "on-abort" | "on-watchdog" => self
-                .ledger
-                .not_carried(id, "Muster restarts a resident process after any exit"),
-            _ => self.ledger.not_carried(id, "is no value of Restart"),
-        }
-    }
-
     pub(super) fn number(&mut self, draft: &mut Draft, id: EntryId, value: &str, field: &str) {
         let Ok(number) = value.trim().parse::<i64>() else {
             self.ledger
@@ -214,8 +197,7 @@ impl ServiceReader<'_, '_> {
         let number = Some(number);
         match field {
             "runtime.nice" => draft.runtime().nice = number,
-            "runtime.pids_max" => draft.runtime().pids_max = number,
-            _ => draft.policy().start_retries = number,
+            _ => draft.runtime().pids_max = number,
         }
         draft.carry(self.ledger, id, field);
     }
@@ -223,18 +205,4 @@ impl ServiceReader<'_, '_> {
 
 pub(super) fn is_no(value: &str) -> bool {
     matches!(value.to_lowercase().as_str(), "no" | "false" | "off" | "0")
-}
-
-/// `After=`, `Requires=` and their like. Targets say nothing about another process.
-pub(super) fn order_of_units(ledger: &mut Ledger, id: EntryId, value: &str) {
-    match value
-        .split_whitespace()
-        .all(|unit| unit.ends_with(".target"))
-    {
-        true => ledger.no_effect(id, "the agent itself starts after such targets"),
-        false => ledger.not_carried(
-            id,
-            "the order of starts and what depends on what are not carried over",
-        ),
-    }
 }

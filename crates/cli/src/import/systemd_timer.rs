@@ -4,7 +4,6 @@ use super::draft::{Draft, PERIODIC};
 use super::systemd_calendar::crontab;
 use super::systemd_service::{ServiceReader, is_no};
 use super::systemd_unit::Unit;
-use super::words;
 
 impl ServiceReader<'_, '_> {
     pub(super) fn timer(&mut self, draft: &mut Draft, timer: &Unit) {
@@ -33,13 +32,15 @@ impl ServiceReader<'_, '_> {
                     rules.missed = Some(model::spec::schedule::Missed::Once);
                     draft.carry(self.ledger, id, "schedule.missed");
                 }
-                ("Timer", "RandomizedDelaySec") => match words::seconds(&setting.value, 1000) {
-                    Ok(secs) => {
-                        draft.spec.schedule.get_or_insert_default().jitter = Some(secs);
-                        draft.carry(self.ledger, id, "schedule.jitter");
+                ("Timer", "RandomizedDelaySec") => {
+                    match self.ledger.seconds(id, &setting.value, 1000, 0) {
+                        Ok(secs) => {
+                            draft.spec.schedule.get_or_insert_default().jitter = Some(secs);
+                            draft.carry(self.ledger, id, "schedule.jitter");
+                        }
+                        Err(rule) => self.ledger.not_carried(id, rule),
                     }
-                    Err(rule) => self.ledger.not_carried(id, rule),
-                },
+                }
                 ("Timer", "AccuracySec" | "Unit") => {
                     self.ledger.no_effect(id, "changes nothing here")
                 }

@@ -98,8 +98,8 @@ pub fn program<W: AsRef<str>>(words: &[W]) -> Option<String> {
     None
 }
 
-/// Seconds of `90`, `1min 30s`, `1m30s`, `500ms`, `2h`; a bare number is in `unit_ms`. Rounded up to whole seconds.
-pub fn seconds(text: &str, unit_ms: u64) -> Result<i64, String> {
+/// Milliseconds of `90`, `1min 30s`, `1m30s`, `500ms`, `2h`; a bare number is in `unit_ms`.
+pub fn milliseconds(text: &str, unit_ms: u64) -> Result<f64, String> {
     let wrong = || format!("{text:?} is no time");
     let (mut total_ms, mut rest) = (0_f64, text.trim());
     if rest.is_empty() {
@@ -129,9 +129,14 @@ pub fn seconds(text: &str, unit_ms: u64) -> Result<i64, String> {
         rest = rest[letters..].trim_start();
     }
     match total_ms.is_finite() && total_ms <= 1e12 {
-        true => Ok((total_ms / 1000.0).ceil() as i64),
+        true => Ok(total_ms),
         false => Err(wrong()),
     }
+}
+
+/// The same in whole seconds, rounded up.
+pub fn seconds(text: &str, unit_ms: u64) -> Result<i64, String> {
+    milliseconds(text, unit_ms).map(|ms| (ms / 1000.0).ceil() as i64)
 }
 
 /// Bytes of `100M`, `64MB`, `1GiB`, `512k`, `4096`; units of 1024.

@@ -96,7 +96,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     for file in &args.files {
         read_file(file, args.kind, &settings, &mut imported)?;
     }
-    imported.ledger.close();
+    imported.finish();
     refuse_repeated(&imported)?;
     if args.adopt {
         report(context, args, &imported);

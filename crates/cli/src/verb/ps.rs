@@ -122,14 +122,14 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
         );
     }
     let limit = row_limit(args.limit, out.is_document(), DEFAULT_ROWS);
-    let path = path(args);
+    let wide = args.wide || out.is_wide();
+    let path = path(args).maybe("with_versions", wide.then_some(true));
     if out.is_document() {
         let page = client.pages::<Value>(&path, "processes", limit)?;
         out.document(&json!({"count": page.count, "processes": page.rows}))?;
         return Ok(Exit::Ok);
     }
     let read = || client.pages(&path, "processes", limit);
-    let wide = args.wide || out.is_wide();
     if args.watch {
         let namespace = args.namespace.as_deref();
         return watch(out, &client, namespace, args.host, &args.selector, || {
@@ -253,7 +253,7 @@ pub(super) fn table(rows: &[ProcessView], wide: bool) -> TextTable {
             "PROCESS|HOST|STATE|?MANAGED|>?PID|>UP|>?RESTARTS|?LAST EXIT|>?CPU%|>?MEM%|~MESSAGE"
         }
         true => {
-            "PROCESS|HOST|STATE|MANAGED|>PID|>UP|>RESTARTS|LAST EXIT|>CPU%|>MEM%|>FD|>DISK|>NET/S|VERSION|AGENT|~LABELS|>REPORTED|~MESSAGE"
+            "PROCESS|HOST|STATE|MANAGED|>PID|>UP|>RESTARTS|LAST EXIT|>CPU%|>MEM%|>FD|>DISK|>NET/S|VERSION|?DEFINITION|AGENT|~LABELS|>REPORTED|~MESSAGE"
         }
     });
     for row in rows {
@@ -285,6 +285,7 @@ fn cells(row: &ProcessView, wide: bool, now: model::UnixMillis) -> Vec<Cell> {
             live(bytes(row.disk)),
             live(bytes(row.net)),
             (&*row.version).into(),
+            definition_version(row).into(),
             row.agent_id.as_deref().unwrap_or_default().into(),
             pairs(&row.labels, ",").into(),
             age(row.reported_at, now).into(),
@@ -292,6 +293,12 @@ fn cells(row: &ProcessView, wide: bool, now: model::UnixMillis) -> Vec<Cell> {
     }
     cells.push((&*row.message).into());
     cells
+}
+
+/// The version of its definition, beside that of its program.
+fn definition_version(row: &ProcessView) -> String {
+    row.spec_version
+        .map_or(String::new(), |number| format!("version {number}"))
 }
 
 fn state(row: &ProcessView, now: model::UnixMillis) -> Cell {

@@ -10,6 +10,7 @@ use cli::import::{self, Imported, Settings, SourceKind};
 use serde_json::Value;
 
 use crate::command::muster;
+use crate::real_server::RealServer;
 
 const KINDS: [(&str, SourceKind); 5] = [
     ("supervisord", SourceKind::Supervisord),
@@ -47,6 +48,8 @@ fn files(kind: &str) -> Vec<String> {
 /// What some files need beside the common flags.
 fn more(file: &str) -> &'static [&'static str] {
     match file {
+        "31-order.service" => &["31-order-store.service", "31-order-migrate.service"],
+        "32-circle.service" => &["32-circle-other.service"],
         "08-template@.service" => &["--instance", "mail,thumbs"],
         "06-environments.json" => &["--env", "production"],
         "12-limits.service" | "13-mem-limit/compose.yaml" => &["--cores", "4"],
@@ -165,6 +168,29 @@ fn every_definition_is_one_that_apply_takes() {
     }
 }
 
+/// Each file in a namespace of its own, all in one `apply`.
+#[test]
+fn a_server_registers_every_definition() {
+    let server = RealServer::start();
+    let written = server.home.path().join("imported");
+    std::fs::create_dir(&written).unwrap();
+    let mut n_processes = 0;
+    for (kind, _) in KINDS {
+        for (index, file) in files(kind).into_iter().enumerate() {
+            let namespace = format!("{kind}-{index}");
+            let text = run(kind, &file, &["-n", &namespace]).stdout;
+            n_processes += text.matches("\n- namespace: ").count();
+            std::fs::write(written.join(format!("{namespace}.yaml")), text).unwrap();
+        }
+    }
+    server.fine(&["apply", "-f", "imported", "--yes"], "");
+    let listed: Value = serde_json::from_str(&server.fine(&["ps", "-o", "json"], "")).unwrap();
+    assert_eq!(listed["count"], n_processes);
+    // The server says the same of them, dependencies included.
+    let again = server.run(&["apply", "-f", "imported", "--dry-run"], "");
+    assert_eq!(again.code, 0, "{again:?}");
+}
+
 #[test]
 fn garbage_is_never_a_panic() {
     let mut random = testing::Random::new(7);
@@ -193,7 +219,7 @@ fn garbage_is_never_a_panic() {
                 let (mut imported, settings) = (Imported::default(), Settings::default());
                 // Whether it is an error does not matter.
                 import::read(source, &file, &text, &settings, &mut imported).ok();
-                imported.ledger.close();
+                imported.finish();
                 if let Ok(documents) = cli::declare::document::parse("x.yaml", &text) {
                     cli::declare::kinds::declared(&documents).ok();
                 }
@@ -265,14 +291,14 @@ fn comments_hold_what_was_not_carried_over() {
     let ran = muster(&["import", "a.conf", "--comments"])
         .file(
             "a.conf",
-            "[program:a]\ncommand=/bin/a\nuser=a\nautorestart=true\npriority=5\n",
+            "[program:a]\ncommand=/bin/a\nuser=a\nautorestart=true\npriority=five\n",
         )
         .in_home()
         .run();
     assert_eq!(ran.code, 3, "{ran:?}");
     assert!(
         ran.stdout
-            .contains("# a.conf:5: priority=5: the order of starts"),
+            .contains("# a.conf:5: priority=five: is no number"),
         "{ran:?}"
     );
     let parsed: Value = serde_norway::from_str(&ran.stdout).unwrap();

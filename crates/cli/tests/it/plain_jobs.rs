@@ -125,6 +125,63 @@ fn a_job_names_processes_or_a_business() {
     assert_eq!(server.asked().len(), 0);
 }
 
+/// What a server says of a job that is paused while tasks are under way.
+fn paused_job() -> Value {
+    let mut job = job();
+    job["status"] = "running".into();
+    job["paused_by"] = "ben".into();
+    job["ended_at"] = 0.into();
+    job
+}
+
+#[test]
+fn a_paused_job_is_shown_as_paused_with_who_and_since_when() {
+    let server = FakeServer::new(|asked: &Request| {
+        let path = asked.line.split('?').next().unwrap_or_default();
+        match path {
+            "GET /api/v1/jobs" => ok(json!({"jobs": [paused_job()], "next": null})),
+            // The newest first; the filter of the server is one by a part of the text.
+            "GET /api/v1/audit" => {
+                assert!(asked.line.contains("action=pause_job"), "{}", asked.line);
+                let line = |id: u64, object: &str, at: i64| {
+                    json!({"id": id, "at": at, "app": "", "user": "ben", "from": "", "request_id": "",
+                        "action": "pause_job", "object": object, "detail": ""})
+                };
+                ok(json!({"audit": [
+                    line(3, "job 170", 1_700_000_999_000),
+                    line(2, "job 17", 1_700_000_060_000),
+                    line(1, "job 17", 1_700_000_030_000),
+                ], "next": null}))
+            }
+            _ => ok(paused_job()),
+        }
+    });
+    let shown = muster(&["job", "show", "17"]).to(&server.url).run();
+    assert!(
+        shown.stdout.contains("processes in web, paused\n"),
+        "{shown:?}"
+    );
+    assert!(
+        shown
+            .stdout
+            .contains("  paused    by ben, 2023-11-14T22:14:20Z"),
+        "{shown:?}"
+    );
+    let listed = muster(&["job", "list"]).to(&server.url).run();
+    assert!(listed.stdout.contains("  paused  "), "{listed:?}");
+    for args in [
+        &["job", "show", "17", "-o", "json"][..],
+        &["job", "list", "-o", "json"],
+    ] {
+        let document = muster(args).to(&server.url).run().json();
+        let job = document["jobs"].get(0).unwrap_or(&document);
+        assert_eq!(
+            (&job["status"], &job["paused_by"]),
+            (&"paused".into(), &"ben".into())
+        );
+    }
+}
+
 #[test]
 fn a_job_is_paused_and_resumed() {
     let server = server();

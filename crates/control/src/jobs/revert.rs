@@ -10,7 +10,7 @@ use model::job::{JobId, JobOptions, JobRow, JobStatus, JobTaskRow, JobUpdate, Ta
 use model::{Code, UnixMillis};
 
 use super::order::{self, TaskBrief};
-use super::run::JobStep;
+use super::step::JobStep;
 use super::update::{rolls_already, versions_of};
 use super::{Jobs, pause};
 use crate::ControlError;

@@ -16,7 +16,7 @@ use model::version::{VersionOrigin, VersionRow, VersionSource};
 use model::{Code, Flag, FullName, Host, Op, ProcessState, UnixMillis};
 
 use super::instance::{registration, row_of};
-use super::run::JobStep;
+use super::step::JobStep;
 use super::{JobView, Jobs, NewUpdate};
 use crate::answers::spec_lacking;
 use crate::draft::{Content, Draft};

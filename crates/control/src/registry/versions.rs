@@ -3,7 +3,7 @@
 //! They are read from the store when a caller asks for them; memory has only the definitions that are registered now. A host has
 //! the newest version whose definition is the registered one.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use model::FullName;
 use model::access::{Caller, Permission};
@@ -127,6 +127,27 @@ impl Registry {
         for (number, hash) in self.core.store.version_hashes(id).await? {
             if seen.binary_search(&hash).is_ok() {
                 numbers.entry(hash).or_insert(number);
+            }
+        }
+        Ok(numbers)
+    }
+
+    /// The same for rows that the caller sees, by the names and the definitions that they have: one query for all of them.
+    pub async fn version_numbers_of(
+        &self,
+        rows: &HashSet<(NameId, u64)>,
+    ) -> Result<HashMap<(NameId, u64), u32>, ControlError> {
+        let mut names: Vec<NameId> = rows.iter().map(|(name, _)| *name).collect();
+        names.sort_unstable();
+        names.dedup();
+        let mut numbers = HashMap::new();
+        if names.is_empty() {
+            return Ok(numbers);
+        }
+        for (name, number, hash) in self.core.store.version_hashes_of(&names).await? {
+            if rows.contains(&(name, hash)) {
+                // The first with a definition is the newest with it.
+                numbers.entry((name, hash)).or_insert(number);
             }
         }
         Ok(numbers)

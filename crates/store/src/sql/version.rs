@@ -10,7 +10,7 @@ use model::job::JobId;
 use model::version::{KEPT_VERSIONS, VersionOrigin, VersionRow, VersionSource};
 
 use super::fields::Fields;
-use super::rows::insert;
+use super::rows::{chunks, insert};
 use super::{Connection, Row, Statement};
 use crate::{StoreError, StoredVersion};
 
@@ -125,18 +125,34 @@ pub(crate) async fn hashes(
     conn: &mut Connection,
     name: NameId,
 ) -> Result<Vec<(u32, u64)>, StoreError> {
-    let rows = Statement::new(
-        "SELECT name, number, spec, labels FROM versions WHERE name = $1 ORDER BY number DESC",
-    )
-    .bind(i64::from(name.0))
-    .fetch_all(conn)
-    .await?;
-    let hash = |row: &Row| {
-        let fields = Fields::new("versions", 2, row);
-        let hash = definition_hash(fields.get(2)?, fields.get(3)?);
-        Ok((fields.number(1)?, hash))
-    };
-    rows.iter().map(hash).collect()
+    let numbers = hashes_of(conn, &[name]).await?;
+    Ok(numbers
+        .into_iter()
+        .map(|(_, number, hash)| (number, hash))
+        .collect())
+}
+
+/// The same of several processes.
+pub(crate) async fn hashes_of(
+    conn: &mut Connection,
+    names: &[NameId],
+) -> Result<Vec<(NameId, u32, u64)>, StoreError> {
+    let mut found = Vec::new();
+    for chunk in chunks(conn, names) {
+        let mut query =
+            Statement::new("SELECT name, number, spec, labels FROM versions WHERE name IN (");
+        let mut list = query.list();
+        chunk.iter().for_each(|name| {
+            list.push_bind(i64::from(name.0));
+        });
+        query.push(") ORDER BY name, number DESC");
+        for row in &query.fetch_all(conn).await? {
+            let fields = Fields::new("versions", 2, row);
+            let hash = definition_hash(fields.get(2)?, fields.get(3)?);
+            found.push((NameId(fields.number(0)?), fields.number(1)?, hash));
+        }
+    }
+    Ok(found)
 }
 
 fn stored(row: &Row) -> Result<StoredVersion, StoreError> {

@@ -34,3 +34,4 @@ mod simulated_fleet;
 mod soak;
 mod states;
 mod updating;
+mod webhooks;

@@ -137,6 +137,9 @@ fn this_host(client: &Client, imported: &Imported) -> Result<String, Failure> {
 
 /// The pid of what runs now: of its pid file, else of the old supervisor.
 fn pid_of(process: &ImportedProcess) -> Result<i32, String> {
+    if let PidSource::Pm2(app) = &process.pid {
+        return Err(stays_with_pm2(app));
+    }
     let path = &process.definition.spec.identity.pid_path;
     if let Ok(text) = std::fs::read_to_string(path)
         && let Some(pid) = alive(text.split_whitespace().next().unwrap_or_default())
@@ -144,17 +147,15 @@ fn pid_of(process: &ImportedProcess) -> Result<i32, String> {
         return Ok(pid);
     }
     let (program, args): (&str, Vec<&str>) = match &process.pid {
-        PidSource::Supervisorctl(name) => ("supervisorctl", vec!["pid", name]),
+        PidSource::Supervisorctl { config, name } => {
+            let config = config.iter().flat_map(|file| ["-c", file]);
+            ("supervisorctl", config.chain(["pid", name]).collect())
+        }
         PidSource::Systemctl(unit) => (
             "systemctl",
             vec!["show", "--property=MainPID", "--value", unit],
         ),
-        PidSource::Pm2(_) => {
-            return Err(
-                "pm2 ends what it forgets, and cannot let it go: stop it there, then muster start"
-                    .to_owned(),
-            );
-        }
+        PidSource::Pm2(app) => return Err(stays_with_pm2(app)),
         PidSource::Nowhere(why) => return Err((*why).to_owned()),
     };
     let output = Command::new(program)
@@ -169,6 +170,13 @@ fn pid_of(process: &ImportedProcess) -> Result<i32, String> {
             clean(&said)
         )
     })
+}
+
+/// pm2 has no command for it: `pm2 delete` ends the app first, and the daemon restarts what ends otherwise.
+fn stays_with_pm2(app: &str) -> String {
+    format!(
+        "pm2 cannot let go of an app without ending it: pm2 delete {app}, apply the definitions without --adopt, then muster start"
+    )
 }
 
 fn alive(text: &str) -> Option<i32> {
@@ -188,11 +196,12 @@ fn advise(out: &Out, running: &[Running]) {
              then systemctl daemon-reload, systemctl disable UNIT, and systemctl stop UNIT, which leaves the process running",
         );
     }
-    if is(|pid| matches!(pid, PidSource::Supervisorctl(_))) {
+    if is(|pid| matches!(pid, PidSource::Supervisorctl { .. })) {
         out.note(
             "supervisord goes on supervising: supervisorctl stop would end the process. When all of its programs are taken over,\n\
              disable its service and end supervisord itself with SIGKILL, which leaves its programs running (where systemd runs it,\n\
-             its unit needs KillMode=process)",
+             its unit needs KillMode=process). supervisord reads what they write to their output: a program that writes there\n\
+             afterwards gets SIGPIPE, which ends most programs, and the agent starts it again",
         );
     }
 }

@@ -6,6 +6,7 @@ use model::job::JobAction;
 use serde_json::{Map, Value};
 
 use super::super::Context;
+use super::follow::is_over;
 use crate::args::value_name;
 use crate::business::BusinessRef;
 use crate::client::{Path, not_as_expected};
@@ -65,7 +66,12 @@ pub(super) fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
         .maybe("before", args.before)
         .query("limit", args.limit);
     let out = &context.out;
-    out.response(client.get(&path)?, |list: JobList| {
+    let mut list: Value = client.get(&path)?;
+    if out.is_document() {
+        let jobs = list["jobs"].as_array_mut();
+        jobs.into_iter().flatten().for_each(say_paused);
+    }
+    out.response(list, |list: JobList| {
         let jobs = list.jobs.read().map_err(not_as_expected)?;
         out.table_or(&table(&jobs), "no jobs")?;
         if let Some(next) = list.next {
@@ -85,15 +91,11 @@ fn table(jobs: &[JobView]) -> TextTable {
             false => &job.user,
         };
         let biz = job.business.map(|id| id.to_string()).unwrap_or_default();
-        let shown = match job.paused_by.is_empty() {
-            true => status(&job.status),
-            false => Cell::styled(Style::Warn, "paused"),
-        };
         table.row([
             Cell::from(job.id.to_string()),
             biz.into(),
             (&*job.action).into(),
-            shown,
+            status(shown_status(job)),
             count(job.counts.total).into(),
             count(job.counts.succeeded + job.counts.ignored).into(),
             Cell::styled(
@@ -108,11 +110,34 @@ fn table(jobs: &[JobView]) -> TextTable {
     table
 }
 
+/// What a paused job is shown as. The API says that it is pending or running, and by whom it is paused.
+const PAUSED: &str = "paused";
+
+/// The status of a job for people.
+pub(super) fn shown_status(job: &JobView) -> &str {
+    match is_paused(&job.status, &job.paused_by) {
+        true => PAUSED,
+        false => &job.status,
+    }
+}
+
+/// The same in a document, for `-o json`.
+pub(super) fn say_paused(job: &mut Value) {
+    let text = |key: &str| job[key].as_str().unwrap_or_default();
+    if is_paused(text("status"), text("paused_by")) {
+        job["status"] = PAUSED.into();
+    }
+}
+
+fn is_paused(status: &str, paused_by: &str) -> bool {
+    !paused_by.is_empty() && !is_over(status)
+}
+
 pub(super) fn status(status: &str) -> Cell {
     let style = match status {
         "succeeded" => Style::Good,
         "failed" => Style::Bad,
-        "running" => Style::Warn,
+        "running" | PAUSED => Style::Warn,
         _ => Style::Dim,
     };
     Cell::styled(style, status)

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use api::{JobCountsView, JobDetail, JobTaskView, JobVersionView, JobView};
+use api::{AuditList, JobCountsView, JobDetail, JobTaskView, JobVersionView, JobView};
+use model::UnixMillis;
 use serde_json::{Value, json};
 
 use super::super::Context;
 use super::follow::is_over;
-use super::list::{selected, status};
+use super::list::{say_paused, selected, shown_status, status};
 use super::no_job;
 use crate::client::{Client, Path, job_path};
 use crate::colors::Style;
@@ -52,7 +53,7 @@ pub(super) fn run(context: &Context, args: &ShowArgs) -> Result<Exit, Failure> {
     }
     let detail: JobDetail = client.job(args.id, Duration::ZERO, None).map_err(no_job)?;
     let job = detail.job;
-    about(out, &job)?;
+    about(&client, out, &job)?;
     if !detail.versions.is_empty() {
         out.line(format!("  hosts     {}", have(&detail.versions)))?;
     }
@@ -69,6 +70,7 @@ fn show_json(client: &Client, out: &Out, id: u32, tasks: &Path) -> Result<Exit, 
     let tasks = client.pages::<Value>(tasks, "tasks", None)?.rows;
     job["count"] = json!(tasks.len());
     job["tasks"] = Value::Array(tasks);
+    say_paused(&mut job);
     out.document(&job)?;
     let failed = job["counts"]["failed"].as_u64();
     Ok(Exit::some_failed(failed.is_some_and(|failed| failed > 0)))
@@ -133,7 +135,7 @@ fn report_diff(client: &Client, out: &Out, job: &JobView, all: &Path) -> Result<
     Ok(exit)
 }
 
-fn about(out: &Out, job: &JobView) -> Result<(), Failure> {
+fn about(client: &Client, out: &Out, job: &JobView) -> Result<(), Failure> {
     let by = user_and_app(&job.user, &job.app);
     let now = now();
     let (id, action) = (job.id, &job.action);
@@ -141,7 +143,7 @@ fn about(out: &Out, job: &JobView) -> Result<(), Failure> {
         "job {id}: {} of {}, {}",
         clean(action),
         clean(&of_what(job)),
-        clean(&job.status)
+        clean(shown_status(job))
     ))?;
     out.line(format!("  selected  {}", clean(&selected(&job.selection))))?;
     out.line(format!(
@@ -167,12 +169,28 @@ fn about(out: &Out, job: &JobView) -> Result<(), Failure> {
         }
     }
     if !job.paused_by.is_empty() {
-        out.line(format!("  paused by {}", clean(&job.paused_by)))?;
+        let at = paused_at(client, job);
+        let at = at.map_or(String::new(), |at| format!(", {}", moment(at, now)));
+        out.line(format!("  paused    by {}{at}", clean(&job.paused_by)))?;
+        out.note(format!("muster job resume {id} goes on"));
     }
     if !job.cancelled_by.is_empty() {
         out.line(format!("  cancelled by {}", clean(&job.cancelled_by)))?;
     }
     Ok(())
+}
+
+/// When the job was paused, if the caller may read the audit trail, which is the only one to know.
+fn paused_at(client: &Client, job: &JobView) -> Option<UnixMillis> {
+    let path = Path::new("audit")
+        .query("action", "pause_job")
+        .query("object", format!("job {}", job.id));
+    let list: AuditList = client.get(&path).ok()?;
+    let rows = list.audit.read().ok()?;
+    let object = format!("job {}", job.id);
+    // Newest first; the filter finds job 12 for job 1, too.
+    let mut of_job = rows.into_iter().filter(|row| row.object == object);
+    of_job.next().map(|row| row.at)
 }
 
 /// What a job acts in: `business 2`, or `namespaces db, web`.

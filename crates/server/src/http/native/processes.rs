@@ -1,7 +1,7 @@
 //! Lists of processes, and one process with its definitions.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use api::{
     DefinitionView, FacetList, NameList, ProbesView, ProcessDetail, ProcessPage, ProcessView,
@@ -11,6 +11,7 @@ use axum::response::Response;
 use control::{VersionNumbers, row_reason};
 use fleet::{FacetKey, OrderKey, Row, RowOrder};
 use model::access::Caller;
+use model::change::NameId;
 use model::{FullName, Invalid, Op, UnixMillis};
 
 use super::ApiError;
@@ -36,6 +37,7 @@ fn view<'a>(caller: &Caller, row: &Row<'a>) -> ProcessView<'a> {
         business: row.place().map(|(business, _)| business.0),
         labels: row.labels(),
         definition: row.definition_id().0,
+        spec_version: None,
         flag: row.flag().as_str().into(),
         state: row.process_state().as_str().into(),
         was: row.was().map(|was| was.as_str().into()),
@@ -115,6 +117,7 @@ fn order(params: &QueryParams) -> Result<Vec<RowOrder>, Invalid> {
     ("order" = Option<String>, Query, description = "Up to three of state (what needs attention first), restarts, last_exit \
         (when), started, cpu, mem, name, host and registered, each with - before it for descending; by id if not given"),
     ("fields" = Option<String>, Query, description = "Only these members of each row"),
+    ("with_versions" = Option<bool>, Query, description = "Whether each row has `spec_version`, which is read from the store"),
     ("start" = Option<u64>, Query, description = "The first row, from 0"),
     ("limit" = Option<u64>, Query, description = "1 to 1000, 100 if not given"),
 ), responses((status = 200, description = "A page of processes", body = ProcessPage), Refusals))]
@@ -129,9 +132,24 @@ pub(crate) async fn list(
     let order = order(&params)?;
     let registry = http.control.registry();
     let cost = registry.cost(&filter, !order.is_empty());
+    let mut numbers = HashMap::new();
+    if params.flag("with_versions")?.unwrap_or(false) {
+        // The page is looked at twice, so that it shows the statuses of now after the store has answered.
+        let filter = filter.clone();
+        let read = || {
+            registry.page(&caller, filter, &order, start, limit, |page| {
+                page.rows.iter().map(version_key).collect()
+            })
+        };
+        let seen = http.long_reads.run(cost, read).await?;
+        numbers = registry.version_numbers_of(&seen).await?;
+    }
     let read = || {
         registry.page(&caller, filter, &order, start, limit, |page| {
-            let rows = fit(page.rows.iter().map(|row| view(&caller, row)));
+            let rows = fit(page.rows.iter().map(|row| ProcessView {
+                spec_version: numbers.get(&version_key(row)).copied(),
+                ..view(&caller, row)
+            }));
             ok(&ProcessPage {
                 count: page.count,
                 start,
@@ -145,9 +163,19 @@ pub(crate) async fn list(
     Ok(http.long_reads.run(cost, read).await?)
 }
 
+/// By what the number of the version of a row is found: of a name, and with the hash of its definition.
+fn version_key(row: &Row<'_>) -> (NameId, u64) {
+    (row.name_id(), row.definition().hash)
+}
+
 /// The members of a row to show; an unknown one is refused.
 fn fields(params: &QueryParams) -> Result<Option<Vec<String>>, Invalid> {
-    let row = serde_json::to_value(ProcessView::default()).expect("a row has string keys");
+    let row = ProcessView {
+        // Left out where it is not asked for.
+        spec_version: Some(0),
+        ..ProcessView::default()
+    };
+    let row = serde_json::to_value(row).expect("a row has string keys");
     params.list("fields", |field| match row.get(field) {
         Some(_) => Ok(field.to_owned()),
         None => {

@@ -1,5 +1,6 @@
 //! What happens to agent and processes when packages are installed, upgraded, removed and purged.
 
+mod adopt;
 mod one_line;
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
