@@ -52,7 +52,12 @@ test('text that is no definition says where', () => {
     const read = readText(text);
     return 'error' in read ? [read.error.line, read.error.column] : null;
   };
-  assert.equal(wrong('{\n  "spec": {,}\n}')?.[0], 2);
+  assert.deepEqual(wrong('x{}'), [1, 1]);
+  assert.deepEqual(wrong('{\n  "spec": {,}\n}'), [2, 12]);
+  assert.deepEqual(wrong('{\n  "spec": {"a": [1, 2 3]}\n}'), [2, 23]);
+  assert.deepEqual(wrong('{"spec": {}} more'), [1, 14]);
+  assert.deepEqual(wrong('{\n  "spec": {"a": "\\u00e9", "b": -1.5e3, "c": [], "d": null},\n}'), [3, 1]);
+  assert.deepEqual(wrong('{\n  "spec": {'), [2, 12]);
   assert.deepEqual(wrong('{\n  "spec": {},\n  "label": {}\n}'), [3, 3]);
   assert.deepEqual(wrong('{\n  "spec": []\n}'), [2, 3]);
   assert.deepEqual(wrong('[]'), [1, 1]);

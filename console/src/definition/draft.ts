@@ -98,13 +98,7 @@ export function readText(text: string): { definition: Definition } | { error: Te
   try {
     read = JSON.parse(text);
   } catch (failed) {
-    const { message } = failed as Error;
-    const place = /line (\d+) column (\d+)/.exec(message);
-    const offset = /position (\d+)/.exec(message);
-    const found = place
-      ? { line: Number(place[1]), column: Number(place[2]) }
-      : at(offset ? Number(offset[1]) : text.trimEnd().length);
-    return { error: { message: message.replace(/ \(line \d+ column \d+\)$/, ''), ...found } };
+    return { error: { message: (failed as Error).message, ...at(firstError(text)) } };
   }
   const wrong = (message: string, path: string) => ({
     error: { message, ...(placeOf(text, path) ?? { line: 1, column: 1 }) },
@@ -117,6 +111,46 @@ export function readText(text: string): { definition: Definition } | { error: Te
       return wrong(`${key}: { … }`, key);
   const labels = Object.entries((read.labels as Json | undefined) ?? {}).map(([key, value]) => [key, textOf(value)]);
   return { definition: { spec: (read.spec as Json | undefined) ?? {}, labels: Object.fromEntries(labels) } };
+}
+
+const LITERAL = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
+const STRING = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
+
+/** The offset from which a text is no JSON any more; browsers do not all tell. */
+function firstError(text: string): number {
+  let at = 0;
+  const blank = () => {
+    while (/\s/.test(text[at] ?? '')) at++;
+  };
+  const take = (pattern: RegExp) => {
+    pattern.lastIndex = at;
+    const found = pattern.exec(text);
+    if (found) at += found[0].length;
+    return found !== null;
+  };
+  const sign = (wanted: string) => {
+    blank();
+    if (text[at] !== wanted) return false;
+    at++;
+    return true;
+  };
+  const members = (end: string, member: () => boolean): boolean => {
+    if (sign(end)) return true;
+    do if (!member()) return false;
+    while (sign(','));
+    return sign(end);
+  };
+  const value = (): boolean => {
+    if (sign('{'))
+      return members('}', () => {
+        blank();
+        return take(STRING) && sign(':') && value();
+      });
+    if (sign('[')) return members(']', value);
+    return take(STRING) || take(LITERAL);
+  };
+  if (value()) blank();
+  return at;
 }
 
 /** Where the key of this field stands in valid JSON text, or the nearest of its sections that is there; from 1. */

@@ -41,6 +41,13 @@ export function Form({ draft, wrong, onChange }: FormProps) {
   const isPeriodic = String(valueAt(spec, 'monitor_policy.auto_type') ?? 1) === '0';
   return (
     <div class="definition-form">
+      <nav class="definition-jump" aria-label={words.jump}>
+        {(Object.keys(words.sections) as (keyof typeof words.sections)[]).map(name => (
+          <Button key={name} size="small" kind="quiet" onClick={() => jumpTo(name)}>
+            {words.sections[name]}
+          </Button>
+        ))}
+      </nav>
       <Section name="control" wrong={wrong}>
         <Fields {...shared} section={COMMANDS} />
       </Section>
@@ -75,6 +82,15 @@ export function Form({ draft, wrong, onChange }: FormProps) {
   );
 }
 
+/** Scrolls the page, and nothing around it. */
+function jumpTo(name: string) {
+  const section = document.getElementById(`section-${name}`);
+  const content = document.getElementById('content');
+  if (!section || !content) return;
+  content.scrollTop += section.getBoundingClientRect().top - content.getBoundingClientRect().top - 8;
+  section.querySelector<HTMLElement>('input, select, textarea, button')?.focus({ preventScroll: true });
+}
+
 /** An error of the section itself, which none of its fields shows. */
 function sectionError(name: string, wrong: Wrong | null): string | null {
   return wrong?.field === name ? wrong.message : null;
@@ -91,7 +107,7 @@ function Section({
 }) {
   const error = name === 'labels' ? null : sectionError(name, wrong);
   return (
-    <fieldset class="card definition-section">
+    <fieldset class="card definition-section" id={`section-${name}`}>
       <legend class="visually-hidden">{t().sections[name]}</legend>
       <div class="card-head">
         <h2>{t().sections[name]}</h2>
