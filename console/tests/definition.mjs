@@ -87,6 +87,15 @@ await flow(async browser => {
         await page.locator('.definition-side .button', { hasText: 'Go to line 1' }).waitFor();
         await page.keyboard.press('Backspace');
         await accepted();
+        // Among the first keys of the spec, which stand below the labels.
+        await page.keyboard.press('Control+Home');
+        for (let line = 1; line < 6; line++) await page.keyboard.press('ArrowDown');
+        await page.keyboard.type('"probez": {},');
+        await page.locator('.definition-wrong', { hasText: 'No spec has this key' }).waitFor();
+        assert.match((await page.textContent('.definition-wrong')) ?? '', /probez: is unknown; there are identity/);
+        await page.keyboard.press('Shift+Home');
+        await page.keyboard.press('Delete');
+        await accepted();
       });
 
       await step('it is applied at once, touches nothing, and a restart makes it ready', async () => {

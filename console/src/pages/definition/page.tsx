@@ -14,6 +14,7 @@ import { planUpdate } from '../../definition/api';
 import { ChangeList } from '../../definition/change-list';
 import { changesOf, type Definition } from '../../definition/changes';
 import { jsonText, placeOf, readText, type TextError } from '../../definition/draft';
+import { type UnknownKey, unknownKey } from '../../definition/known';
 import type { EditorHandle } from '../../editor/codemirror';
 import { Editor } from '../../editor/editor';
 import { reasonWord } from '../../i18n/common';
@@ -115,8 +116,11 @@ function Editing({ process, base: current, newest, differ, view, onView }: Editi
   const editor = useRef<Pick<EditorHandle, 'insert' | 'goTo'> | null>(null);
   const changes = useMemo(() => changesOf(begun, draft), [begun, draft]);
   const dirty = changes.length > 0;
-  const { error, checking } = useCheck(process, draft, dirty && textError === null);
-  const wrong = wrongOf(error);
+  const unknown = useMemo(() => unknownKey(draft.spec), [draft]);
+  const checked = useCheck(process, draft, dirty && textError === null && unknown === null);
+  const { checking } = checked;
+  const wrong = unknown ? unknownOf(unknown) : wrongOf(checked.error);
+  const error = unknown ? new Error(wrong?.message) : checked.error;
 
   useEffect(() => {
     if (!dirty && textError === null) return;
@@ -206,7 +210,7 @@ function Editing({ process, base: current, newest, differ, view, onView }: Editi
               {dirty && !textError && error && !wrong && <ErrorBox title={words.wrong} error={error} />}
               {dirty && !textError && wrong && (
                 <div class="note note-bad definition-wrong" role="alert">
-                  <strong>{words.wrong}</strong>
+                  <strong>{unknown ? words.notKnown : words.wrong}</strong>
                   <p>
                     <code>{wrong.field}</code>: {wrong.message}
                   </p>
@@ -270,6 +274,12 @@ function useCheck(process: string, draft: Definition, wanted: boolean) {
   // The last answer stays while the next is awaited, so that an error does not flicker.
   return { error: wanted ? state.error : null, checking: wanted && state.of !== draft };
 }
+
+const unknownOf = ({ field, known }: UnknownKey) => ({
+  field,
+  path: `spec.${field}`,
+  message: t().unknownKey(known.join(', ')),
+});
 
 /** The field that a refusal names: as the form has it, and as its path in the JSON text. */
 function wrongOf(error: Error | null): (Wrong & { path: string }) | null {
