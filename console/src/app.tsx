@@ -18,6 +18,7 @@ const Login = lazy(() => import('./pages/login/page'));
 const Overview = lazy(() => import('./pages/overview/page'));
 const Processes = lazy(() => import('./pages/processes/page'));
 const Process = lazy(() => import('./pages/process/page'));
+const Definition = lazy(() => import('./pages/definition/page'));
 const Instance = lazy(() => import('./pages/instance/page'));
 const Businesses = lazy(() => import('./pages/businesses/page'));
 const Business = lazy(() => import('./pages/business/page'));
@@ -108,6 +109,7 @@ function Pages() {
         <Route path="/" component={Overview} />
         <Route path="/processes" component={Processes} />
         <Route path="/p/:namespace/:name" component={Process} />
+        <Route path="/p/:namespace/:name/edit" component={Definition} />
         <Route path="/p/:namespace/:name/:host" component={Instance} />
         <Route path="/b" component={Businesses} />
         <Route path="/b/:business" component={Business} />

@@ -68,12 +68,12 @@ await flow(async browser => {
       await page.waitForSelector('dialog .plan-roll');
       await tabTo(page, '.plan-roll input[type=checkbox]', 'Shift+Tab');
       await keyboard.press('Space');
-      await keyboard.press('Tab');
-      await keyboard.type('2');
-      await keyboard.press('Tab');
-      await keyboard.type('3');
-      await keyboard.press('Tab');
-      await keyboard.type('4');
+      // Canary, batch, pause, gate, how long, failures.
+      for (const text of ['', '2', '3s', '', '1s', '4']) {
+        await keyboard.press('Tab');
+        if (text) await keyboard.type(text);
+        else await keyboard.press('Delete');
+      }
       await tabTo(page, 'dialog .button-primary');
       await keyboard.press('Enter');
       await page.waitForSelector('dialog[open]', { state: 'detached' });

@@ -50,12 +50,22 @@ export interface ProcessFilter {
   q?: string;
 }
 
+/** How a job goes about its targets. */
 export interface OperateOptions {
+  /** A number, or a share such as `10%`. */
   batch_size?: number | string;
+  canary?: number;
   pause_secs?: number;
+  /** `up:30s` or `ready:30s`. */
+  gate?: string;
   max_failures?: number;
+  /** `host` or `label:KEY`; by priority without it. */
+  order?: string;
+  isolation?: string;
   /** Targets that end with these are ignored. */
   ignore_error_codes?: number[];
+  /** Of an update: given back when it fails. */
+  revert?: boolean;
 }
 
 export interface OperateQuery {

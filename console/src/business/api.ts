@@ -1,6 +1,6 @@
 /** What the API says of businesses: tree, process view, expressions, topology, config templates and their files. */
 import { call, get, post, type Query } from '../api/client';
-import type { Business, Facets, JobTask } from '../api/types';
+import type { Business, Facets, JobTask, OperateOptions } from '../api/types';
 import type { Meaning, Reason } from '../i18n/reasons';
 
 export interface Place {
@@ -186,11 +186,7 @@ export interface JobPage {
   tasks: JobTask[];
 }
 
-export interface JobOptions {
-  batch_size?: number | null;
-  pause_secs?: number;
-  max_failures?: number;
-  ignore_error_codes?: number[];
+export interface JobOptions extends OperateOptions {
   config_template_ids?: number[];
   after_release?: string | null;
 }

@@ -1,6 +1,6 @@
 /** Acting on the processes of a business: a job over a filter or over ids. */
 import { post } from '../api/client';
-import type { Accepted, OperateOptions, Operation, Plan } from '../api/types';
+import type { Accepted, Operation, Plan } from '../api/types';
 import type { JobOptions, ViewFilter } from './api';
 
 export interface JobTarget {
@@ -18,19 +18,6 @@ const ACTIONS: Partial<Record<Operation, string>> = { kill: 'force_stop', manage
 
 /** The word that jobs have for an operation. */
 export const jobAction = (op: Operation): string => ACTIONS[op] ?? op;
-
-/** Batches of jobs are numbers of tasks. */
-export function jobOptions(options: OperateOptions | undefined, count: number): JobOptions {
-  if (!options) return {};
-  const { batch_size, pause_secs, max_failures } = options;
-  const share = /^(\d+)%$/.exec(String(batch_size ?? ''));
-  const size = share ? Math.max(1, Math.ceil((count * Number(share[1])) / 100)) : Number(batch_size) || null;
-  return {
-    ...(size ? { batch_size: size } : {}),
-    ...(pause_secs ? { pause_secs } : {}),
-    ...(max_failures ? { max_failures } : {}),
-  };
-}
 
 export interface PlannedJob {
   plan: Plan;

@@ -3,7 +3,6 @@ import { test } from 'node:test';
 import { Rows } from '../table/rows';
 import type { ViewProcess } from './api';
 import { escapeName, selectionState, toExpression, toViewFilter, VIEW_SPEC, viewState } from './filter';
-import { jobOptions } from './jobs';
 import { Lines, lineKey } from './lines';
 
 const process = (id: number, instances: number) =>
@@ -50,12 +49,4 @@ test('pasted addresses become a filter of addresses', () => {
   const pasted = VIEW_SPEC.addresses(state, '10.0.0.2\n0:10.0.0.3; 10.0.0.1');
   assert.deepEqual(pasted?.patch, { ip: ['10.0.0.1', '10.0.0.2', '10.0.0.3'] });
   assert.equal(VIEW_SPEC.addresses(state, 'login'), null);
-});
-
-test('a share of a batch becomes a number', () => {
-  assert.deepEqual(jobOptions({ batch_size: '10%', pause_secs: 5, max_failures: 0 }, 55), {
-    batch_size: 6,
-    pause_secs: 5,
-  });
-  assert.deepEqual(jobOptions(undefined, 5), {});
 });

@@ -29,12 +29,30 @@ export function Editor({
 }: EditorProps) {
   const changed = useRef(onInput);
   changed.current = onInput;
+  /** What was written and has not come back as `value` yet: a page that is behind takes nothing away. */
+  const written = useRef<string[]>([]);
   const { host, handle, error } = useMounted(
-    (module, root) => module.mountEditor(root, { text: value, label, onChange: text => changed.current(text) }),
+    (module, root) =>
+      module.mountEditor(root, {
+        text: value,
+        label,
+        onChange: text => {
+          written.current.push(text);
+          changed.current(text);
+        },
+      }),
     [label],
   );
   useImperativeHandle(editorRef ?? null, () => handle, [handle]);
-  useEffect(() => handle?.setText(value), [handle, value]);
+  useEffect(() => {
+    const place = written.current.lastIndexOf(value);
+    if (place >= 0) {
+      written.current.splice(0, place + 1);
+      return;
+    }
+    written.current = [];
+    handle?.setText(value);
+  }, [handle, value]);
   useEffect(() => handle?.setReadOnly(readOnly), [handle, readOnly]);
   useEffect(() => handle?.setOriginal(original), [handle, original]);
   // After the text, so that the line exists.

@@ -1,20 +1,21 @@
 /** The confirmation with its blast radius: what will be touched, what it runs, what will not change, and in which steps. */
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { ApiError } from '../api/errors';
-import type { OperateOptions, Operation } from '../api/types';
+import type { Operation } from '../api/types';
 import { jobAction } from '../business/jobs';
 import { Button } from '../components/button';
 import { Dialog } from '../components/dialog';
 import '../components/field.css';
-import { Icon } from '../components/icon';
 import { ErrorBox, Skeleton } from '../components/states';
-import { t as common, envWord, opWord, reasonWord } from '../i18n/common';
+import { t as common, opWord } from '../i18n/common';
 import { count } from '../i18n/format';
-import './dialog.css';
 import { followAccepted } from './follow';
+import { isForbidden, PlanBlocked, PlanFacts, TypeNumber } from './plan';
 import { type Planned, planOperation } from './request';
+import { type RollDraft, readRoll, rollDefaults } from './roll';
+import { Roll } from './roll-fields';
 import { t } from './strings';
-import { canRoll, mustType, type OperateTarget, ROLL_FROM, rollDefaults, splitKey, targetCount } from './target';
+import { canRoll, mustType, type OperateTarget, ROLL_FROM, splitKey, targetCount } from './target';
 
 interface OperateDialogProps {
   op: Operation;
@@ -31,8 +32,10 @@ export default function OperateDialog({ op, target, onDone, onClose }: OperateDi
   const [attempt, setAttempt] = useState(0);
   const [typed, setTyped] = useState('');
   const [busy, setBusy] = useState(false);
-  const [roll, setRoll] = useState<OperateOptions | null>(null);
+  const [roll, setRoll] = useState<RollDraft | null>(null);
   const words = t();
+  const action = target.kind === 'job' ? (target.action ?? jobAction(op)) : op;
+  const asked = roll && readRoll(roll, action);
 
   useEffect(() => {
     let current = true;
@@ -42,7 +45,7 @@ export default function OperateDialog({ op, target, onDone, onClose }: OperateDi
         if (!current) return;
         setPlanned(found);
         setTyped('');
-        setRoll(found.rolls && canRoll(op) && found.plan.count > ROLL_FROM ? rollDefaults(found.plan.count) : null);
+        setRoll(found.rolls && canRoll(op) && found.plan.count > ROLL_FROM ? rollDefaults(action) : null);
       },
       failed => current && setError(failed),
     );
@@ -56,8 +59,8 @@ export default function OperateDialog({ op, target, onDone, onClose }: OperateDi
     setBusy(true);
     setRefused(null);
     try {
-      const accepted = await planned.run(roll ?? undefined);
-      followAccepted(target.kind === 'job' ? (target.action ?? jobAction(op)) : op, accepted);
+      const accepted = await planned.run(asked?.options);
+      followAccepted(action, accepted);
       onDone?.();
       onClose();
     } catch (failed) {
@@ -73,24 +76,27 @@ export default function OperateDialog({ op, target, onDone, onClose }: OperateDi
   const plan = planned?.plan;
   const number = plan?.count ?? targetCount(target);
   const only = onlyOne(target);
-  const word = opWord(target.kind === 'job' ? (target.action ?? jobAction(op)) : op);
+  const word = opWord(action);
   const why = plan ? mustType(plan) : null;
-  const forbidden = plan?.blocked.some(one => one.reason === 'role') ?? false;
+  const forbidden = plan ? isForbidden(plan) : false;
   const blocked = !plan
     ? words.planning
     : plan.count === 0
       ? words.nothing
       : forbidden
         ? words.notAllowed
-        : why && typed.replace(/\D/g, '') !== String(plan.count)
-          ? words.type(count(plan.count))
-          : null;
+        : asked && asked.wrong.length > 0
+          ? words.rollWrong
+          : why && typed.replace(/\D/g, '') !== String(plan.count)
+            ? words.type(count(plan.count))
+            : null;
   const dangerous = op === 'stop' || op === 'kill' || op === 'unmanage';
 
   return (
     <Dialog
       title={only ? words.titleOne(word, only.process) : words.title(word, number, count(number))}
       onClose={onClose}
+      wide={roll !== null}
       footer={
         <>
           <Button autofocus onClick={onClose}>
@@ -119,27 +125,11 @@ export default function OperateDialog({ op, target, onDone, onClose }: OperateDi
         {plan && (
           <>
             <PlanFacts plan={plan} only={only?.host ?? null} silent={planned.silent ?? false} />
-            {plan.blocked.length > 0 && (
-              <div class={`note ${forbidden ? 'note-bad' : 'note-warn'}`}>
-                <p class="line">
-                  <Icon name="warning" size={14} /> <strong>{words.blocked}</strong>
-                </p>
-                <ul class="plan-blocked">
-                  {plan.blocked.map(one => (
-                    <li key={one.reason}>
-                      {words.blockedLine(count(one.count), reasonWord(one.reason))}
-                      {one.hosts.length > 0 && !only && (
-                        <span class="muted"> · {words.someHosts(one.hosts.join(', '))}</span>
-                      )}
-                    </li>
-                  ))}
-                </ul>
-              </div>
-            )}
+            <PlanBlocked plan={plan} one={only !== null} />
             {op === 'stop' && <p class="muted">{words.undone}</p>}
             {op === 'kill' && target.kind !== 'job' && <p class="note note-warn">{words.killText}</p>}
             {planned.rolls && canRoll(op) && plan.count > 1 && (
-              <Roll options={roll} count={plan.count} onChange={setRoll} />
+              <Roll draft={roll} op={action} total={plan.count} inBusiness={target.kind === 'job'} onChange={setRoll} />
             )}
             {why && <TypeNumber why={why} number={plan.count} typed={typed} onTyped={setTyped} />}
           </>
@@ -153,149 +143,4 @@ export default function OperateDialog({ op, target, onDone, onClose }: OperateDi
 function onlyOne(target: OperateTarget): { process: string; host: string | null } | null {
   if (target.kind === 'job') return target.name ? { process: target.name, host: null } : null;
   return target.kind === 'keys' && target.keys.length === 1 ? splitKey(target.keys[0]!) : null;
-}
-
-function PlanFacts({ plan, only, silent }: { plan: Planned['plan']; only: string | null; silent: boolean }) {
-  const words = t();
-  const list = (values: { value: string; count: number }[], word: (value: string) => string = value => value) =>
-    values
-      .slice(0, 6)
-      .map(one => `${word(one.value)} ${count(one.count)}`)
-      .join(' · ') + (values.length > 6 ? ' · …' : '');
-  return (
-    <dl class="facts plan-facts">
-      {!only && (
-        <>
-          <dt>{words.targets}</dt>
-          <dd class="plan-number">{count(plan.count)}</dd>
-        </>
-      )}
-      <dt>{words.hosts}</dt>
-      <dd>{only ?? count(plan.hosts)}</dd>
-      {!only && plan.namespaces.length > 0 && (
-        <>
-          <dt>{words.namespaces}</dt>
-          <dd>{list(plan.namespaces)}</dd>
-        </>
-      )}
-      {plan.environments.length > 0 && (
-        <>
-          <dt>{words.environments}</dt>
-          <dd>{list(plan.environments, envWord)}</dd>
-        </>
-      )}
-      {!silent && (
-        <>
-          <dt>{words.commands}</dt>
-          <dd>
-            {plan.commands.length === 0 ? (
-              <span class="muted">{words.noCommand}</span>
-            ) : (
-              <ul class="plan-commands">
-                {plan.commands.map(one => (
-                  <li key={one.command}>
-                    <code class="code-block">{one.command}</code>
-                    {plan.commands.length > 1 && <span class="muted number">{count(one.count)}</span>}
-                  </li>
-                ))}
-              </ul>
-            )}
-          </dd>
-        </>
-      )}
-    </dl>
-  );
-}
-
-function Roll({
-  options,
-  count: total,
-  onChange,
-}: {
-  options: OperateOptions | null;
-  count: number;
-  onChange: (options: OperateOptions | null) => void;
-}) {
-  const words = t();
-  const id = useId();
-  const number = (key: 'pause_secs' | 'max_failures', label: string) => (
-    <div class="field">
-      <label for={`${id}-${key}`}>{label}</label>
-      <input
-        id={`${id}-${key}`}
-        class="input input-small"
-        type="number"
-        min={0}
-        value={options?.[key] ?? 0}
-        onInput={event => onChange({ ...options, [key]: Math.max(0, Number(event.currentTarget.value) || 0) })}
-      />
-    </div>
-  );
-  return (
-    <fieldset class="plan-roll">
-      <label class="line">
-        <input
-          type="checkbox"
-          checked={options !== null}
-          onChange={event => onChange(event.currentTarget.checked ? rollDefaults(total) : null)}
-        />
-        <span>{words.roll}</span>
-      </label>
-      {options && (
-        <>
-          <div class="plan-roll-fields">
-            <div class="field">
-              <label for={`${id}-batch`}>{words.batch}</label>
-              <input
-                id={`${id}-batch`}
-                class="input input-small"
-                pattern="[1-9][0-9]*%?"
-                value={String(options.batch_size ?? '')}
-                onInput={event => {
-                  const text = event.currentTarget.value.trim();
-                  onChange({ ...options, batch_size: /^\d+$/.test(text) ? Number(text) : text });
-                }}
-              />
-            </div>
-            {number('pause_secs', words.pause)}
-            {number('max_failures', words.failures)}
-          </div>
-          <p class="muted plan-roll-text">{words.rollText}</p>
-        </>
-      )}
-    </fieldset>
-  );
-}
-
-function TypeNumber({
-  why,
-  number,
-  typed,
-  onTyped,
-}: {
-  why: 'formal' | 'many';
-  number: number;
-  typed: string;
-  onTyped: (text: string) => void;
-}) {
-  const words = t();
-  const id = useId();
-  const field = useRef<HTMLInputElement>(null);
-  useEffect(() => field.current?.focus(), []);
-  return (
-    <div class="field plan-type">
-      <label for={id}>
-        {why === 'formal' ? words.typeWhyFormal : words.typeWhyMany} <strong>{words.type(count(number))}</strong>
-      </label>
-      <input
-        id={id}
-        ref={field}
-        class="input"
-        inputMode="numeric"
-        autocomplete="off"
-        value={typed}
-        onInput={event => onTyped(event.currentTarget.value)}
-      />
-    </div>
-  );
 }

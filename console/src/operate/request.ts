@@ -1,9 +1,9 @@
 /** Finds out what an operation would do, and does it. */
-import { operate, plan } from '../api/calls';
+import { operate, plan, processes } from '../api/calls';
 import { post } from '../api/client';
 import type { Accepted, OperateOptions, Operation, Plan } from '../api/types';
-import { jobAction, jobOptions, planJob } from '../business/jobs';
-import { byProcess, crossFilter, mergePlans, type OperateTarget, splitKey } from './target';
+import { jobAction, planJob } from '../business/jobs';
+import { byProcess, crossFilter, mergePlans, type OperateTarget, processKey, splitKey } from './target';
 
 export interface Planned {
   plan: Plan;
@@ -20,13 +20,27 @@ export async function planOperation(op: Operation, target: OperateTarget): Promi
   if (target.kind === 'query') return byFilter(op, target.filter, target.except);
   const filter = crossFilter(target.keys);
   const planned = await byFilter(op, filter, []);
-  if (planned.plan.count === target.keys.length) return planned;
+  const others = planned.plan.count - target.keys.length;
+  if (others === 0) return planned;
+  if (others > 0 && planned.plan.count <= MOST_ROWS) {
+    const { processes: rows } = await processes(filter, { limit: MOST_ROWS });
+    const chosen = new Set(target.keys);
+    const except = rows.map(processKey).filter(key => !chosen.has(key));
+    if (except.length === others) return byFilter(op, filter, except);
+  }
   return byRows(op, target.keys);
 }
 
+/** So many rows are asked for, to find those that a filter matches and that are not meant. */
+const MOST_ROWS = 1000;
+
+const ALREADY_RUNNING = 828;
+
 /** A start of what runs is no failure. */
-const alreadySo = (op: Operation): { ignore_error_codes?: number[] } =>
-  op === 'start' ? { ignore_error_codes: [828] } : {};
+function merged(op: Operation, options: OperateOptions = {}): OperateOptions {
+  const ignored = [...(options.ignore_error_codes ?? []), ...(op === 'start' ? [ALREADY_RUNNING] : [])];
+  return { ...options, ...(ignored.length > 0 ? { ignore_error_codes: ignored } : {}) };
+}
 
 async function byJob(op: Operation, target: OperateTarget & { kind: 'job' }): Promise<Planned> {
   const { plan: planned, run } = await planJob(target.action ?? jobAction(op), target);
@@ -34,7 +48,7 @@ async function byJob(op: Operation, target: OperateTarget & { kind: 'job' }): Pr
     plan: planned,
     rolls: true,
     silent: planned.commands.length === 0,
-    run: options => run({ ...jobOptions(options, planned.count), ...alreadySo(op), ...target.options }),
+    run: options => run({ ...merged(op, options), ...target.options }),
   };
 }
 
@@ -48,7 +62,7 @@ async function byFilter(op: Operation, filter: ReturnType<typeof crossFilter>, e
       operate({
         ...query,
         expect_count: planned.count,
-        ...(options ? { options: { ...options, ...alreadySo(op) } } : {}),
+        ...(options ? { options: merged(op, options) } : {}),
       }),
   };
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Plan } from '../api/types';
-import { byProcess, crossFilter, mergePlans, mustType, processKey, rollDefaults, splitKey } from './target';
+import { byProcess, crossFilter, mergePlans, mustType, processKey, splitKey } from './target';
 
 const plan = (more: Partial<Plan>): Plan => ({
   count: 1,
@@ -54,9 +54,4 @@ test('a formal environment or more than 100 targets must be typed', () => {
   assert.equal(mustType(plan({ count: 101 })), 'many');
   assert.equal(mustType(plan({ count: 1, environments: [{ value: 'formal', count: 1 }] })), 'formal');
   assert.equal(mustType(plan({ count: 1, environments: [{ value: 'formal', count: 0 }] })), null);
-});
-
-test('the defaults of a roll out allow one failure in a hundred', () => {
-  assert.equal(rollDefaults(60).max_failures, 1);
-  assert.equal(rollDefaults(10_000).max_failures, 100);
 });

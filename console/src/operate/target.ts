@@ -80,6 +80,7 @@ export function mergePlans(plans: Plan[]): Plan {
 }
 
 export const MANY = 100;
+/** More than this many go in batches unless the user chooses otherwise. */
 export const ROLL_FROM = 50;
 
 /** Why the number must be typed; null when a click is enough. */
@@ -90,10 +91,3 @@ export function mustType(plan: Plan): 'formal' | 'many' | null {
 
 /** Operations that go through a job make sense for these. */
 export const canRoll = (op: Operation) => op !== 'manage' && op !== 'unmanage';
-
-/** More than 50 targets: a tenth at a time, and one in a hundred may fail. */
-export const rollDefaults = (count: number) => ({
-  batch_size: '10%',
-  pause_secs: 10,
-  max_failures: Math.max(1, Math.floor(count / 100)),
-});

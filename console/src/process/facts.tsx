@@ -10,7 +10,13 @@ import { exitWords } from './exit';
 import { Labels } from './labels';
 import { t } from './strings';
 
-export function ProcessFacts({ row }: { row: Process }) {
+interface ProcessFactsProps {
+  row: Process;
+  /** The number of its version, where it is known. */
+  version?: number | null | undefined;
+}
+
+export function ProcessFacts({ row, version }: ProcessFactsProps) {
   const words = t();
   const checks = [
     [words.health, row.health],
@@ -80,6 +86,14 @@ export function ProcessFacts({ row }: { row: Process }) {
               <dd class={result.ok ? '' : 'tone-warn'}>{result.ok ? words.healthy : result.message}</dd>
             </Fragment>
           ),
+      )}
+      {version && (
+        <>
+          <dt>{words.definition}</dt>
+          <dd>
+            <a href={paths.process(`${row.namespace}/${row.name}`, { tab: 'history' })}>{words.specVersion(version)}</a>
+          </dd>
+        </>
       )}
       {row.version && (
         <>

@@ -4,7 +4,7 @@
  */
 import type { Process, TimelineEntry, Why } from '../api/types';
 import { opWord } from '../i18n/common';
-import { duration } from '../i18n/format';
+import { bytes, duration } from '../i18n/format';
 import { language } from '../i18n/i18n';
 
 type Params = Record<string, string | number | null | undefined>;
@@ -36,7 +36,7 @@ function chineseReason(code: string, params: Params): string | null {
     case 'starting':
       return '正在启动';
     case 'dependency':
-      return `等待 ${params.process ?? '其他进程'}`;
+      return `等待 ${dependenciesInChinese(params)}`;
     case 'unhealthy':
       return params.check ? `正在运行，但健康检查失败（${params.check}）` : '正在运行，但健康检查失败';
     case 'backoff':
@@ -64,6 +64,51 @@ function chineseReason(code: string, params: Params): string | null {
       return '该主机从未有 Agent 连接';
     default:
       return null;
+  }
+}
+
+const WHEN: Record<string, string> = { ready: '就绪', up: '运行', exited_ok: '以退出码 0 结束' };
+const WHERE: Record<string, string> = { same_host: '在本机', any: '在任一主机', all: '在其所有主机' };
+
+/** Three lists in the same order. */
+function dependenciesInChinese(params: Params): string {
+  const list = (key: string) => String(params[key] ?? '').split(/,\s*/);
+  const [whens, wheres] = [list('when'), list('where')];
+  const each = list('process')
+    .filter(process => process !== '')
+    .map((process, n) => `${process} ${WHERE[wheres[n] ?? ''] ?? ''}${WHEN[whens[n] ?? ''] ?? ''}`.trim());
+  return each.length > 0 ? each.join('、') : '其他进程';
+}
+
+/** Why the last run ended. */
+export function causeText(cause: { code: string; params: Record<string, string>; text: string }): string {
+  if (language.value !== 'zh') return cause.text;
+  const { params } = cause;
+  switch (cause.code) {
+    case 'exit':
+      return `退出码 ${params.exit_code}`;
+    case 'signal':
+      return `被信号 ${params.signal} 终止`;
+    case 'oom': {
+      const used = params.used ? `，已用 ${bytes(Number(params.used))}` : '';
+      const limit = params.limit ? `，上限 ${bytes(Number(params.limit))}` : '';
+      return `内核因内存不足将其终止${used}${limit}`;
+    }
+    case 'limit':
+      return `Agent 因超出资源限制将其终止：${cause.text}`;
+    case 'health':
+      return `Agent 因检查失败将其重启：${cause.text}`;
+    case 'operator': {
+      const by = params.user || params.app;
+      const from = params.from ? `，来自 ${params.from}` : '';
+      return `${by ? `${by} ` : ''}请求${opWord(String(params.op ?? 'stop'))}${from}`;
+    }
+    case 'host_restarted':
+      return '主机重新启动';
+    case 'not_seen':
+      return 'Agent 没有观察到它如何结束';
+    default:
+      return cause.text;
   }
 }
 

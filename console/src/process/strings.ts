@@ -1,4 +1,4 @@
-import { defineStrings } from '../i18n/i18n';
+import { defineStrings, plural } from '../i18n/i18n';
 
 export const t = defineStrings({
   en: {
@@ -42,6 +42,7 @@ export const t = defineStrings({
     mem: 'Memory',
     restarts: 'Restarts',
     lastExit: 'Last exit',
+    definition: 'Definition',
     nextAt: 'Next attempt',
     health: 'Health check',
     healthy: 'passes',
@@ -59,6 +60,11 @@ export const t = defineStrings({
     noExit: 'none yet',
     why: 'Why',
     forTime: 'for',
+    lastEnded: 'The last run ended',
+    tried: 'Tried',
+    triedTimes: (n: number) => `the agent started it ${n} ${plural(n, 'time', 'times')} by itself`,
+    next: 'Next',
+    startsAt: 'it starts at',
     noWhy: 'It is as it should be.',
     lastOutput: 'Last output',
     lastOutputEnded: 'Last output of the run that ended',
@@ -112,6 +118,7 @@ export const t = defineStrings({
     mem: '内存',
     restarts: '重启次数',
     lastExit: '上次退出',
+    definition: '规格',
     nextAt: '下次尝试',
     health: '健康检查',
     healthy: '通过',
@@ -129,6 +136,11 @@ export const t = defineStrings({
     noExit: '尚无',
     why: '原因',
     forTime: '已持续',
+    lastEnded: '上一次运行结束',
+    tried: '已尝试',
+    triedTimes: n => `Agent 已自行启动 ${n} 次`,
+    next: '接下来',
+    startsAt: '启动时间',
     noWhy: '状态符合期望。',
     lastOutput: '最近输出',
     lastOutputEnded: '已结束的运行的最后输出',

@@ -3,19 +3,19 @@ import { useState } from 'preact/hooks';
 import { why } from '../api/calls';
 import { get } from '../api/client';
 import { ApiError } from '../api/errors';
-import type { Process, Timeline, TimelineEntry } from '../api/types';
+import type { Process, Timeline, TimelineEntry, Why } from '../api/types';
 import { useData } from '../api/use-data';
 import { Button } from '../components/button';
 import { Icon, type IconName } from '../components/icon';
 import { toneOf } from '../components/state-badge';
 import { ErrorBox, errorText, Loaded, Skeleton } from '../components/states';
-import { Ago, Since } from '../components/time';
+import { Ago, Since, Time } from '../components/time';
 import { reasonWord } from '../i18n/common';
 import { useLive } from '../live/live';
 import { AnsiLines } from '../logs/ansi-lines';
 import { paths } from '../url/paths';
 import { exitWords } from './exit';
-import { entryText, whyText } from './sentences';
+import { causeText, entryText, whyText } from './sentences';
 import { t } from './strings';
 import { grouped } from './timeline';
 import './why.css';
@@ -39,12 +39,48 @@ export function WhySentence({ process, host, row }: WhyProps) {
           {t().forTime} <Since at={answer.data.since} long />
         </p>
       )}
+      {answer.data && <WhyMore why={answer.data} said={text} />}
       {row.restart_needed && (
         <p class="line why-restart">
           <Icon name="info" size={14} /> {t().restartNeeded}
         </p>
       )}
     </div>
+  );
+}
+
+/** Why the last run ended, what the agent tried, and what comes next. */
+function WhyMore({ why: { cause, tried, next }, said }: { why: Why; said: string }) {
+  const words = t();
+  const ended = cause && causeText(cause);
+  if (!ended && tried === 0 && next === null) return null;
+  return (
+    <dl class="facts why-more">
+      {cause && ended && (
+        <>
+          <dt>{words.lastEnded}</dt>
+          <dd>
+            {/* The sentence on top may say the same. */}
+            {said.includes(ended) ? null : `${ended} · `}
+            <Ago at={cause.at} />
+          </dd>
+        </>
+      )}
+      {tried > 0 && (
+        <>
+          <dt>{words.tried}</dt>
+          <dd>{words.triedTimes(tried)}</dd>
+        </>
+      )}
+      {next !== null && next !== undefined && (
+        <>
+          <dt>{words.next}</dt>
+          <dd>
+            {words.startsAt} <Time at={next} />
+          </dd>
+        </>
+      )}
+    </dl>
   );
 }
 

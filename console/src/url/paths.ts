@@ -20,6 +20,9 @@ export const paths = {
   /** `process` is `namespace/name`. */
   process: (process: string, query?: Query) =>
     withQuery(`${BASE}/p/${process.split('/').map(segment).join('/')}`, query),
+  /** No host is called `edit`: their names have a colon. */
+  definition: (process: string, query?: Query) =>
+    withQuery(`${BASE}/p/${process.split('/').map(segment).join('/')}/edit`, query),
   instance: (process: string, host: string, query?: Query) =>
     withQuery(`${BASE}/p/${process.split('/').map(segment).join('/')}/${segment(host)}`, query),
   businesses: () => `${BASE}/b`,

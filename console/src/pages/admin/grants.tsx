@@ -18,7 +18,7 @@ const roleWord = (role: string) => (t().roles as Record<string, string>)[role] ?
 function whereText(grant: Grant): string {
   if (grant.everything) return t().everything;
   return [
-    ...(grant.label ? [grant.label] : []),
+    ...(grant.label ? [t().withLabels(grant.label)] : []),
     ...(grant.namespaces.length > 0 ? [t().inNamespaces(grant.namespaces.join(', '))] : []),
     ...(grant.businesses.length > 0 ? [t().inBusinesses(grant.businesses.join(', '))] : []),
   ].join(' · ');
@@ -42,9 +42,10 @@ export interface GrantDraft {
   role: string;
   namespaces: string;
   businesses: string;
+  label: string;
 }
 
-export const NEW_GRANT: GrantDraft = { role: 'viewer', namespaces: '', businesses: '' };
+export const NEW_GRANT: GrantDraft = { role: 'viewer', namespaces: '', businesses: '', label: '' };
 
 export const grantBody = (draft: GrantDraft) => {
   const namespaces = words(draft.namespaces);
@@ -53,6 +54,7 @@ export const grantBody = (draft: GrantDraft) => {
     role: draft.role,
     ...(draft.role !== 'admin' && namespaces.length > 0 ? { namespaces } : {}),
     ...(draft.role !== 'admin' && businesses.length > 0 ? { businesses } : {}),
+    ...(draft.role !== 'admin' && draft.label.trim() ? { label: draft.label.trim() } : {}),
   };
 };
 
@@ -85,6 +87,12 @@ export function GrantFields({ draft, onChange }: { draft: GrantDraft; onChange: 
             value={draft.businesses}
             hint={texts.whereHint}
             onChange={businesses => onChange({ ...draft, businesses })}
+          />
+          <TextField
+            label={texts.labels}
+            value={draft.label}
+            hint={draft.label.trim() ? texts.labelsCover : texts.labelsHint}
+            onChange={label => onChange({ ...draft, label })}
           />
         </>
       )}

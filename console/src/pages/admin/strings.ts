@@ -45,6 +45,11 @@ export const t = defineStrings({
     namespaces: 'Namespaces',
     businesses: 'Businesses (ids)',
     whereHint: 'Separated by commas. Leave both empty for everything.',
+    labels: 'Only processes with labels',
+    labelsHint: 'Such as tier=front, env in (a,b). Empty for all.',
+    labelsCover:
+      'A grant by labels covers seeing and operating registered processes that match, with output and figures. It covers nothing that changes labels: no update, no job, no business.',
+    withLabels: (label: string) => `only ${label}`,
     secretOnce: 'Shown once. Copy it now; the server keeps only what it needs to check it.',
     copySecret: 'Copy',
     done: 'Done',
@@ -179,6 +184,11 @@ export const t = defineStrings({
     namespaces: '命名空间',
     businesses: '业务（ID）',
     whereHint: '用逗号分隔。两项都留空表示全部。',
+    labels: '仅限带有这些标签的进程',
+    labelsHint: '例如 tier=front, env in (a,b)。留空表示全部。',
+    labelsCover:
+      '按标签的授权包括查看和操作匹配的已注册进程，以及其输出和指标；不包括可能改变标签的操作：不能更新，不能执行作业，不涉及业务。',
+    withLabels: label => `仅 ${label}`,
     secretOnce: '仅显示一次，请立即复制；服务器只保留校验所需的信息。',
     copySecret: '复制',
     done: '完成',

@@ -104,6 +104,8 @@ export default function InstancePage() {
 }
 
 function WhyTab({ process, host, row }: { process: string; host: string; row: Process }) {
+  const detail = useData(`spec ${process} ${row.definition}`, signal => loadProcess(process, { limit: 1 }, signal));
+  const definition = detail.data?.definitions.find(one => one.id === row.definition);
   return (
     <div class="stack">
       <WhySentence process={process} host={host} row={row} />
@@ -115,7 +117,7 @@ function WhyTab({ process, host, row }: { process: string; host: string; row: Pr
         <div class="stack">
           <LastOutput process={process} host={host} row={row} lines={40} />
           <section class="card card-body">
-            <ProcessFacts row={row} />
+            <ProcessFacts row={row} version={definition?.spec_version} />
           </section>
           {row.connected && <FiguresGlance process={process} host={host} />}
         </div>

@@ -4,6 +4,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useRoute } from 'preact-iso';
 import { ApiError } from '../../api/errors';
 import { may } from '../../api/session';
+import type { OperateOptions } from '../../api/types';
 import { useData } from '../../api/use-data';
 import { Button } from '../../components/button';
 import { Confirm } from '../../components/confirm';
@@ -19,6 +20,7 @@ import { count, decimal, duration } from '../../i18n/format';
 import { language } from '../../i18n/i18n';
 import { useKeys } from '../../keys/keys';
 import { useLive } from '../../live/live';
+import { rollSentences } from '../../operate/roll-fields';
 import { versionsText } from '../../process/versions';
 import { useTitle } from '../../shell/title';
 import { Table } from '../../table/table';
@@ -218,6 +220,23 @@ function Crumbs() {
   );
 }
 
+/** In words, what the job was told: folded, because its head says how far it is. */
+function Pacing({ operation, options }: { operation: Operation; options: OperateOptions }) {
+  const sentences = rollSentences(options, operation.counts.total, operation.business !== null);
+  return (
+    <details class="operation-pace">
+      <summary>
+        {t().pace}: <span class="muted">{sentences[0]}</span>
+      </summary>
+      <ul>
+        {sentences.slice(1).map(sentence => (
+          <li key={sentence}>{sentence}</li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
 interface HeadProps {
   source: Source;
   operation: Operation;
@@ -326,6 +345,7 @@ function Head({ source, operation, reload }: HeadProps) {
           )}
         </p>
       )}
+      {operation.options && <Pacing operation={operation} options={operation.options} />}
       <div class="operation-progress">
         <Bar
           label={words.targets}

@@ -13,6 +13,12 @@ export function exitText({ exit }: ResultRow): string {
   return exit.code === null ? '' : t().exitCode(exit.code);
 }
 
+/** Its operation has succeeded, and its job waits for it to stay so. */
+export function gateText({ gateSince }: ResultRow): string {
+  if (gateSince === null) return '';
+  return gateSince > 0 ? t().atGate : t().beforeGate;
+}
+
 /** Only an update has versions. */
 export function resultColumns(isUpdate: boolean): Column<ResultRow>[] {
   const titles = t().columns;
@@ -63,7 +69,7 @@ export function resultColumns(isUpdate: boolean): Column<ResultRow>[] {
       grow: 5,
       rank: 2,
       cell: row => {
-        const text = sentence(row.reason, row.message);
+        const text = gateText(row) || sentence(row.reason, row.message);
         return <span title={text}>{text}</span>;
       },
     },

@@ -7,7 +7,7 @@ import { sentence } from '../../i18n/reasons';
 import { AnsiLines } from '../../logs/ansi-lines';
 import { paths } from '../../url/paths';
 import { DiffLines } from './diff-lines';
-import { exitText } from './result-columns';
+import { exitText, gateText } from './result-columns';
 import type { ResultRow } from './source';
 import { t } from './strings';
 
@@ -26,6 +26,7 @@ export function ResultDrawer({ row, onClose }: { row: ResultRow; onClose: () => 
         {row.message && (
           <p class={`note ${row.status === 'failed' ? 'note-bad' : ''}`}>{sentence(row.reason, row.message)}</p>
         )}
+        {row.gateSince !== null && <p class="note">{gateText(row)}</p>}
         <dl class="facts">
           {row.expression && (
             <>

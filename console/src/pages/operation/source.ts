@@ -1,6 +1,6 @@
 /** Tasks and jobs in one form, so that one page shows both. */
 import { call, get, post, type Query } from '../../api/client';
-import type { FailureGroup, JobRow, JobTask, Target, TaskDetail } from '../../api/types';
+import type { FailureGroup, JobRow, JobTask, OperateOptions, Target, TaskDetail } from '../../api/types';
 import type { Reason } from '../../i18n/reasons';
 import type { Change } from '../../live/changes';
 import type { VersionCount } from '../../process/versions';
@@ -33,6 +33,8 @@ export interface Operation {
   namespaces: string[];
   cancelledBy: string;
   batch: { number: number; of: number } | null;
+  /** How a job goes about its targets; null for a task. */
+  options: OperateOptions | null;
   /** Of an update: what its hosts have, and the jobs that it takes back and that take it back. */
   versions: VersionCount[];
   reverts: number | null;
@@ -59,6 +61,8 @@ export interface ResultRow {
   /** Of an update: what the host has now. */
   has: string;
   version: number | null;
+  /** While it waits at the gate of its job: since when it is as the gate asks, 0 while it is not. */
+  gateSince: number | null;
 }
 
 export const over = (operation: Operation) =>
@@ -146,6 +150,7 @@ function readTask(task: TaskDetail & { results?: Target[] }): Operation {
     namespaces: [],
     cancelledBy: '',
     batch: null,
+    options: null,
     versions: [],
     reverts: null,
     revertedBy: null,
@@ -180,6 +185,7 @@ export function readTarget(target: Target): ResultRow {
     expression: '',
     has: '',
     version: null,
+    gateSince: null,
   };
 }
 
@@ -231,6 +237,10 @@ const countsOfJob = (counts: Record<string, number>): Counts => ({
   pending: counts.pending ?? 0,
 });
 
+/** What is not set comes as null. */
+const optionsOf = (options: JobRow['options']) =>
+  Object.fromEntries(Object.entries(options).filter(([, value]) => value !== null)) as OperateOptions;
+
 function readJob(job: JobDetail): Operation {
   return {
     kind: 'job',
@@ -246,6 +256,7 @@ function readJob(job: JobDetail): Operation {
     namespaces: job.namespaces ?? [],
     cancelledBy: job.cancelled_by,
     batch: job.batch ?? null,
+    options: optionsOf(job.options),
     versions: job.versions ?? [],
     reverts: job.update?.reverts ?? null,
     revertedBy: job.update?.reverted_by ?? null,
@@ -270,5 +281,6 @@ export function readJobTask(task: JobTask, action: string): ResultRow {
     expression: task.expression,
     has: task.has ?? '',
     version: task.spec_version ?? null,
+    gateSince: task.gate?.since ?? null,
   };
 }

@@ -1,10 +1,11 @@
 /** One process on all its hosts. */
 import { useMemo } from 'preact/hooks';
-import { useRoute } from 'preact-iso';
-import { facets, process as loadProcess, tasks as loadTasks, versions as loadVersions } from '../../api/calls';
+import { useLocation, useRoute } from 'preact-iso';
+import { facets, process as loadProcess, tasks as loadTasks } from '../../api/calls';
 import { may } from '../../api/session';
-import type { Operation, ProcessFilter } from '../../api/types';
+import type { Operation, ProcessDetail, ProcessFilter } from '../../api/types';
 import { useData } from '../../api/use-data';
+import { Button } from '../../components/button';
 import { Icon } from '../../components/icon';
 import '../../components/list-page.css';
 import { Menu } from '../../components/menu';
@@ -20,13 +21,13 @@ import { askOperation } from '../../operate/host';
 import { OPERATIONS } from '../../process/actions';
 import { ProcessTable } from '../../process/process-table';
 import { SpecView } from '../../process/spec';
-import { t as processWords } from '../../process/strings';
 import { versionsText } from '../../process/versions';
 import { TimelineList } from '../../process/why';
 import { useTitle } from '../../shell/title';
 import { choice, codec, text } from '../../url/codec';
 import { paths } from '../../url/paths';
 import { useUrlState } from '../../url/state';
+import { History } from './history';
 import './process.css';
 import { t } from './strings';
 
@@ -78,6 +79,7 @@ export default function ProcessPage() {
         <Loaded {...detail} lines={10}>
           {data => (
             <div class="stack">
+              <EditLink process={process} blocked={editBlocked(data, namespace)} />
               {data.definitions.length > 1 && <p class="note">{words.specs(count(data.definitions.length))}</p>}
               {data.definitions.map(definition => (
                 <SpecView key={definition.id} definition={definition} />
@@ -86,7 +88,7 @@ export default function ProcessPage() {
           )}
         </Loaded>
       )}
-      {tab === 'history' && <History process={process} />}
+      {tab === 'history' && <History process={process} blocked={editBlocked(detail.data, namespace)} />}
       {tab === 'events' && <TimelineList process={process} />}
       {tab === 'operations' && <Operations process={process} />}
     </div>
@@ -102,6 +104,25 @@ function States({ filter, process }: { filter: ProcessFilter; process: string })
     <span class="process-states">
       <StateBar label={t().states} states={Object.fromEntries(values.map(one => [String(one.value), one.count]))} />
     </span>
+  );
+}
+
+/** Why its definition cannot be changed here. */
+function editBlocked(detail: ProcessDetail | null, namespace: string): string | null {
+  if (!may('operator', { namespace })) return reasonWord('role');
+  if (detail && detail.count === 0) return reasonWord('not_registered');
+  return detail?.processes.some(row => row.business !== null) ? t().ofBusiness : null;
+}
+
+function EditLink({ process, blocked }: { process: string; blocked: string | null }) {
+  const { route } = useLocation();
+  return (
+    <div class="line">
+      <span class="grow" />
+      <Button icon="edit" blocked={blocked} onClick={() => route(paths.definition(process))}>
+        {t().edit}
+      </Button>
+    </div>
   );
 }
 
@@ -151,63 +172,6 @@ const hostCell = (row: { namespace: string; name: string; host: string; hostname
     {row.hostname && <span class="muted"> {row.hostname}</span>}
   </a>
 );
-
-function History({ process }: { process: string }) {
-  const answer = useData(`versions ${process}`, signal => loadVersions(process, signal));
-  useLive({ kinds: ['registration'], prefix: `${process}@` }, answer.reload);
-  const words = t();
-  return (
-    <Loaded {...answer} lines={6}>
-      {({ versions }) =>
-        versions.length === 0 ? (
-          <Empty icon="operations" title={words.noVersions} />
-        ) : (
-          <ul class="operation-list">
-            {versions.map(version => (
-              <li key={version.number} class="stack-tight">
-                <div class="line">
-                  <strong>{processWords().specVersion(version.number)}</strong>
-                  <span>
-                    {words.sources[version.source as keyof typeof words.sources] ?? version.source}
-                    {version.restores && ` ${words.restores(version.restores)}`}
-                    {version.job_id && (
-                      <>
-                        {', '}
-                        <a href={paths.job(version.job_id)}>{words.job(version.job_id)}</a>
-                      </>
-                    )}
-                  </span>
-                  {version.hosts > 0 && (
-                    <span class="tone-good">{words.onHosts(version.hosts, count(version.hosts))}</span>
-                  )}
-                  <span class="muted grow">{version.user || version.app}</span>
-                  <span class="muted">{version.at > 0 && <Ago at={version.at} />}</span>
-                </div>
-                {version.changes.length > 0 && (
-                  <dl class="facts" aria-label={words.changed}>
-                    {version.changes.map(change => (
-                      <div key={change.field} class="spec-line">
-                        <dt>{change.field}</dt>
-                        <dd>
-                          <del>
-                            <code>{change.before ?? ''}</code>
-                          </del>{' '}
-                          <ins>
-                            <code>{change.after ?? ''}</code>
-                          </ins>
-                        </dd>
-                      </div>
-                    ))}
-                  </dl>
-                )}
-              </li>
-            ))}
-          </ul>
-        )
-      }
-    </Loaded>
-  );
-}
 
 function Operations({ process }: { process: string }) {
   const answer = useData(`tasks ${process}`, signal => loadTasks({ process, limit: 100 }, signal));

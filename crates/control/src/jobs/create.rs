@@ -13,7 +13,6 @@ use super::select::tasks_of;
 use super::update::{rolls_already, versions_of};
 use super::{JobSelection, Jobs};
 use crate::ControlError;
-use crate::registry::after::refuse_cycle;
 
 /// A requested job.
 #[derive(Debug, Clone)]
@@ -180,7 +179,7 @@ impl Jobs {
                     JobArea::Agents(version) => format!("agents to {version}"),
                 };
                 if let Some(update) = &new.update {
-                    refuse_cycle(world.fleet, &update.process, &update.spec)?;
+                    update.check_order(world.fleet)?;
                 }
                 if let (Some(open), Some(update)) = (open_roll, &new.update) {
                     return Err(rolls_already(&update.process, open));

@@ -27,6 +27,9 @@ impl Jobs {
     pub fn plan(&self, caller: &Caller, new: NewJob) -> Result<OperationPlan, ControlError> {
         let new = self.narrowed(caller, new, Permission::View)?;
         let fleet = self.core.fleet();
+        if let Some(update) = &new.update {
+            update.check_order(&fleet)?;
+        }
         let expect_count = new.expect_count;
         let uncounted = NewJob {
             expect_count: None,
@@ -134,8 +137,13 @@ impl Planner {
         if self.sample.len() < MAX_SAMPLE {
             self.sample.push((row.name().clone(), planned.host));
         }
+        // An update starts what it brings.
+        let control = match &new.update {
+            Some(update) => &update.spec.control,
+            None => &row.definition().spec.control,
+        };
         let op = new.action.op();
-        let command = op.and_then(|op| command_of(&row.definition().spec.control, op));
+        let command = op.and_then(|op| command_of(control, op));
         if let Some(command) = command {
             *self.commands.entry(command).or_default() += 1;
         }

@@ -13,7 +13,7 @@ use model::job::{
     MAX_UPDATE_DEFINITIONS, TaskUpdate,
 };
 use model::version::{VersionOrigin, VersionRow, VersionSource};
-use model::{Code, Flag, FullName, Host, Op, ProcessState, UnixMillis};
+use model::{Code, Flag, FullName, Host, Invalid, Op, ProcessState, UnixMillis};
 
 use super::instance::{registration, row_of};
 use super::step::JobStep;
@@ -25,6 +25,11 @@ use crate::registry::after::refuse_cycle;
 use crate::{ControlError, secrets};
 
 impl NewUpdate {
+    /// Refuses a definition that makes a cycle of dependencies.
+    pub(super) fn check_order(&self, fleet: &Fleet) -> Result<(), Invalid> {
+        refuse_cycle(fleet, &self.process, &self.spec).map_err(|invalid| invalid.within("update"))
+    }
+
     /// As a new job has it.
     pub(super) fn begun(&self) -> JobUpdate {
         JobUpdate {

@@ -136,7 +136,14 @@ async fn a_roll_makes_no_cycle_of_dependencies() {
     let ControlError::Invalid(invalid) = refused else {
         panic!("{refused}");
     };
-    assert_eq!(invalid.field, "spec.after");
+    assert_eq!(invalid.field, "update.spec.after");
+    // A dry run says so before.
+    let new = update_to(after("run b", NAME), one_by_one());
+    let refusal = rig.control.jobs().plan(&rig.caller, new).unwrap_err();
+    let ControlError::Invalid(planned) = refusal else {
+        panic!("{refusal}");
+    };
+    assert_eq!(planned, invalid);
     assert!(invalid.rule.contains("web/a → web/a"), "{}", invalid.rule);
     assert_eq!(commands(&rig), ["run a"; 3]);
 
@@ -158,6 +165,17 @@ async fn a_roll_makes_no_cycle_of_dependencies() {
     let message = refused.unwrap_err().to_string();
     assert!(message.contains("web/db → web/a → web/db"), "{message}");
     jobs.cancel(&rig.caller, id).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_dry_run_shows_the_commands_that_the_update_brings() {
+    let rig = Rig::new().await;
+    let _agents = fleet(&rig).await;
+    let new = update_to(spec("run b"), one_by_one());
+    let plan = rig.control.jobs().plan(&rig.caller, new).unwrap();
+    assert_eq!(plan.count, HOSTS.len() as u64);
+    assert_eq!(plan.commands, [("SIGTERM; run b".to_owned(), 3)]);
+    assert_eq!(commands(&rig), ["run a"; 3], "nothing is changed");
 }
 
 #[tokio::test]

@@ -298,3 +298,18 @@ fn two_outputs_are_followed_at_once() {
 fn templates_are_changed_deleted_and_their_files_listed() {
     run("templates");
 }
+
+#[test]
+fn a_canary_that_fails_stops_a_roll_and_an_update_is_taken_back() {
+    run("roll");
+}
+
+#[test]
+fn a_definition_is_edited_and_rolled_back() {
+    run("definition");
+}
+
+#[test]
+fn a_role_is_granted_by_labels() {
+    run("grants");
+}
