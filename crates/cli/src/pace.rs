@@ -24,7 +24,7 @@ pub struct PaceArgs {
     #[arg(long, value_name = "STATE:TIME", value_parser = parse_gate)]
     gate: Option<Gate>,
     /// Continue after up to this many failures [default: 0]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_failures)]
     max_failures: Option<u32>,
     /// The order of processes: priority, host or label:KEY, one value after the other [default: priority]
     #[arg(long, value_name = "ORDER", value_parser = parse_order)]
@@ -40,6 +40,11 @@ pub struct PaceArgs {
 
 pub fn parse_batch(text: &str) -> Result<BatchSize, String> {
     BatchSize::parse(text).map_err(|invalid| invalid.rule)
+}
+
+fn parse_failures(text: &str) -> Result<u32, String> {
+    let rule = || format!("must be a whole number of failures, not {text:?}");
+    text.parse().map_err(|_| rule())
 }
 
 fn parse_gate(text: &str) -> Result<Gate, String> {

@@ -82,11 +82,17 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
         args.roll
             .ask(&format!("give {name} version {to} on {n_hosts}"))?;
     }
+    let advice = format!(
+        "muster history {} lists the versions that are kept",
+        args.name
+    );
     let body = RollbackBody {
         to: Some(args.to.into()),
         hosts: Some(hosts),
     };
-    let results = client.post(&process_path(&args.name).join("rollback"), &body)?;
+    let results = client
+        .post(&process_path(&args.name).join("rollback"), &body)
+        .map_err(|failure: Failure| failure.advise_on(Kind::NotFound, &advice))?;
     let exit = register::report(&context.out, "rolled back", &args.name, &results)?;
     if results.results.iter().any(|one| one.changed) {
         context.out.note(super::update::RUNS_KEEP_IT);

@@ -87,11 +87,11 @@ fn crash(cluster: &Cluster, name: &str, host: &str) {
         ran.json()["events"].as_array().unwrap().len()
     };
     let before = n_events(cluster);
-    let pid = wait::until(&format!("{name} to run on {host}"), || {
+    let first = wait::until(&format!("{name} to run on {host}"), || {
         pid(cluster, name, host)
     });
-    let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
-    kill_process(pid, Signal::KILL).unwrap();
+    let raw = Pid::from_raw(i32::try_from(first).unwrap()).unwrap();
+    kill_process(raw, Signal::KILL).unwrap();
     wait::until(&format!("the event of {name} on {host}"), || {
         n_events(cluster) > before
     });

@@ -64,6 +64,7 @@ pub(super) fn run(
         let name = &one.process.definition.name;
         out.line(format!("{name}: pid {} on {host} is taken over", one.pid))?;
     }
+    note_left_out(out, &running);
     advise(out, &running);
     confirm.ask(&format!(
         "register {} and manage what runs",
@@ -184,6 +185,21 @@ fn alive(text: &str) -> Option<i32> {
     Path::new(&format!("/proc/{pid}/stat"))
         .exists()
         .then_some(pid)
+}
+
+/// Says which processes wait, at their next start, for one that is not taken over with them.
+fn note_left_out(out: &Out, running: &[Running]) {
+    let definitions = || running.iter().map(|one| &one.process.definition);
+    for definition in definitions() {
+        for after in &definition.spec.after {
+            if !definitions().any(|other| other.name == after.process) {
+                out.note(format!(
+                    "{} waits at its next start for {}, which is not taken over: register that, too",
+                    definition.name, after.process
+                ));
+            }
+        }
+    }
 }
 
 /// What the operator must do about the old supervisor, which would restart the process beside the agent.

@@ -73,6 +73,48 @@ async fn versions_are_listed_with_what_they_changed() {
 }
 
 #[tokio::test]
+async fn a_list_has_the_versions_of_its_rows_where_it_is_asked_for_them() {
+    let rig = Rig::new().await;
+    put(&rig, &["10.0.0.1", "10.0.0.2"], "./a", json!({})).await;
+    put(&rig, &["10.0.0.1"], "./b", json!({})).await;
+    // The same definition under another name has numbers of its own.
+    let body = json!({"hosts": ["10.0.0.1"], "spec": with_start("./b"), "labels": {}});
+    let (status, answer) = rig.native("PUT", "/processes/web/other", body).await;
+    assert_eq!(status, 200, "{answer}");
+    let numbers = async |query: &str| {
+        let path = format!("/processes?{query}");
+        let (status, page) = rig.native("GET", &path, Value::Null).await;
+        assert_eq!(status, 200, "{page}");
+        let rows = page["processes"].as_array().unwrap().iter();
+        let mut shown: Vec<String> = rows
+            .map(|row| {
+                let text = |key: &str| row[key].as_str().unwrap().to_owned();
+                format!("{}@{} {}", text("name"), text("host"), row["spec_version"])
+            })
+            .collect();
+        shown.sort();
+        shown
+    };
+    let all = [
+        "nginx@0:10.0.0.1 2",
+        "nginx@0:10.0.0.2 1",
+        "other@0:10.0.0.1 1",
+    ];
+    assert_eq!(numbers("with_versions=true").await, all);
+    let some = "with_versions=true&fields=name,host,spec_version&process=web/nginx";
+    assert_eq!(numbers(some).await, all[..2]);
+    let none = ["nginx@0:10.0.0.1 null"];
+    assert_eq!(numbers("limit=1").await, none);
+    let (status, refused) = rig
+        .native("GET", "/processes?with_versions=perhaps", Value::Null)
+        .await;
+    assert_eq!(
+        (status, &refused["error"]["field"]),
+        (400, &json!("with_versions"))
+    );
+}
+
+#[tokio::test]
 async fn a_rollback_gives_hosts_an_earlier_version_again() {
     let rig = Rig::new().await;
     put(&rig, &["10.0.0.1", "10.0.0.2"], "./a", json!({})).await;
