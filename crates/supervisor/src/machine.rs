@@ -66,7 +66,7 @@ pub(crate) use view::View;
 
 use std::collections::VecDeque;
 
-use model::spec::Policy;
+use model::spec::{Policy, ProbeKind};
 use model::status::{Exit, LastExit, OomMemory};
 use model::{Flag, Spec, UnixMillis};
 use serde::{Deserialize, Serialize};
@@ -255,6 +255,21 @@ pub(crate) struct RunFaults {
     /// It is over a limit, and the agent may not kill it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) limit: String,
+    /// The last ready probe could not be made.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) ready_probe: String,
+    /// The last live probe could not be made.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) live_probe: String,
+}
+
+impl RunFaults {
+    fn probe_mut(&mut self, kind: ProbeKind) -> &mut String {
+        match kind {
+            ProbeKind::Ready => &mut self.ready_probe,
+            ProbeKind::Live => &mut self.live_probe,
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -556,6 +571,7 @@ impl Process {
             Event::Scheduled(shown) => self.scheduled(&shown, cx, &mut out),
             Event::HealthChecked(result) => self.health_checked(result, cx, &mut out),
             Event::Probed(kind, result) => self.probed(kind, result, cx, &mut out),
+            Event::NotProbed(kind, why) => self.not_probed(kind, why),
             Event::ConfigRead(found) => self.config_read(&found, cx, &mut out),
             Event::OverLimit(kind, sentence) => self.over_limit(kind, sentence, &mut out),
             Event::DependencyRestarted(renewed) => self.dependency_restarted(renewed, cx, &mut out),
