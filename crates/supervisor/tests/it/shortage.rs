@@ -421,7 +421,9 @@ fn a_probe_without_descriptors_is_no_failed_probe() {
             message.contains("status 500").then_some(())
         });
     }
-    assert!(driver.events.contains(&unhealthy));
+    driver.until("its event", |driver| {
+        driver.events.contains(&unhealthy).then_some(())
+    });
     assert!(is_alive(pids[0]) && is_alive(pids[3]));
 }
 
