@@ -90,8 +90,8 @@ pub(crate) use types::{
     OperationEnd, Role, Run, RunEnd, Signal, Sink, Ticket,
 };
 pub(crate) use view::View;
-pub(crate) use work::Cause;
-use work::{Candidate, Failure, Step, Work};
+use work::{Candidate, Failure, Work};
+pub(crate) use work::{Cause, Step};
 
 /// How long a process must stay up after SIGHUP before its reload counts as done.
 const SETTLE_MS: u64 = 300;
