@@ -5,13 +5,14 @@ use std::time::Duration;
 use model::event::EventKind;
 use model::group::{Pool, ProcessGroup};
 use model::operation::Op;
-use model::spec::probes::{ProbeRule, ProbeTarget};
+use model::spec::probes::ProbeTarget;
 use model::{Code, Flag, FullName, Namespace, ProcessState, Spec};
 use supervisor::{ControlGroups, Options, Request};
 
 use crate::harness::{
     Home, TestSupervisor, is_alive, name, options, until, with_and_without_groups,
 };
+use crate::probes::rule;
 
 with_and_without_groups!(
     each_limit_kills_the_whole_family_with_its_own_reason,
@@ -196,15 +197,7 @@ fn a_process_over_its_limit_before_it_is_ready_fails_its_start(groups: ControlGr
         let mut spec = home.spec(options);
         spec.runtime.fd_max = Some(50);
         spec.monitor_policy.op_timeout = 60;
-        spec.probes.ready = Some(ProbeRule {
-            target: ProbeTarget::Exec("false".into()),
-            interval: Some(1),
-            timeout: None,
-            successes: None,
-            failures: None,
-            delay: None,
-            action: None,
-        });
+        spec.probes.ready = Some(rule(ProbeTarget::Exec("false".into())));
         supervisor.hold(spec);
         let outcome = supervisor.operate(1, Op::Start);
         assert_eq!(outcome.code, Code::CHECK_FAILED, "{outcome:?}");

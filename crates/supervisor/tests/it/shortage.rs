@@ -11,13 +11,14 @@ use std::time::{Duration, Instant};
 
 use model::event::EventKind;
 use model::operation::Op;
-use model::spec::probes::{HttpTarget, ProbeRule, ProbeTarget, TcpTarget};
+use model::spec::probes::{HttpTarget, ProbeTarget, TcpTarget};
 use model::{Code, Flag, FullName, Spec, State};
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 use serde::{Deserialize, Serialize};
 use testing::precondition;
 
 use crate::harness::{Home, is_alive, kill, name, op_id, read};
+use crate::probes::rule;
 
 const DRIVER: &str = "MUSTER_TEST_SHORTAGE";
 /// A hundred programs of the debug profile on a busy machine.
@@ -347,19 +348,6 @@ fn answer(mut stream: TcpStream, code: &str) {
     }
 }
 
-/// A probe that restarts its process after one failure.
-fn strict(target: ProbeTarget) -> ProbeRule {
-    ProbeRule {
-        target,
-        interval: Some(1),
-        timeout: Some(30),
-        successes: None,
-        failures: Some(1),
-        delay: None,
-        action: None,
-    }
-}
-
 fn tcp(port: u16) -> ProbeTarget {
     ProbeTarget::Tcp(TcpTarget { port, host: None })
 }
@@ -387,7 +375,7 @@ fn a_probe_without_descriptors_is_no_failed_probe() {
     ];
     let mut all = specs(&home, targets.len());
     for ((spec, ..), target) in all.iter_mut().zip(targets) {
-        spec.probes.live = Some(strict(target));
+        spec.probes.live = Some(rule(target));
     }
     let mut driver = Driver::start(&home, &all, HARD);
     let pids = [0, 1, 2, 3].map(|index| driver.next_run(index, 0));
@@ -441,7 +429,7 @@ fn a_probe_without_a_free_port_is_no_failed_probe() {
     let port = answer_while(&well, 50_000);
     let mut supervisor = home.supervisor();
     let mut spec = home.spec("--stay");
-    spec.probes.live = Some(strict(tcp(port)));
+    spec.probes.live = Some(rule(tcp(port)));
     let only_port = TcpStream::connect(("127.0.0.1", port)).unwrap();
     supervisor.hold(spec);
     supervisor.succeed(1, Op::Start);
