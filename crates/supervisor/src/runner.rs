@@ -52,6 +52,7 @@ use crate::os::cgroup::Cgroups;
 use crate::os::exits::Exits;
 use crate::os::family::Families;
 use crate::os::kept_runs::KeptRuns;
+use crate::os::kernel_log::KernelLog;
 use crate::os::procfs::Stat;
 use crate::os::sample::Sampler;
 use crate::os::spools::Spools;
@@ -138,6 +139,7 @@ pub(crate) struct Runner {
     groups: BTreeMap<Namespace, Vec<ProcessGroup>>,
     pools: Pools,
     cgroups: Cgroups,
+    kernel_log: KernelLog,
     rewrite_due_boot_ms: u64,
     /// When the journal may be synced again after a failure.
     sync_due_boot_ms: u64,
@@ -212,6 +214,7 @@ impl Runner {
             groups: supervisor.state.groups,
             pools: Pools::default(),
             cgroups: Cgroups::find(&agent, control_groups),
+            kernel_log: KernelLog::default(),
             rewrite_due_boot_ms: 0,
             sync_due_boot_ms: 0,
             bound_rounds: 0,

@@ -13,6 +13,7 @@ mod fake_server;
 mod fixture;
 mod join_only;
 mod moving;
+mod reboot;
 mod reconcile;
 mod renewal;
 mod session;

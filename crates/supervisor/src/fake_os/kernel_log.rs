@@ -2,6 +2,11 @@
 
 use model::status::OomMemory;
 
-pub(crate) fn oom_kill_of(_pid: i32) -> Option<OomMemory> {
-    None
+#[derive(Debug, Default)]
+pub(crate) struct KernelLog;
+
+impl KernelLog {
+    pub(crate) fn oom_kill_of(&mut self, _pid: i32) -> Option<OomMemory> {
+        None
+    }
 }

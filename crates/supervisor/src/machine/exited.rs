@@ -59,8 +59,10 @@ impl Process {
         let ended = work.before.take_if(|before| before.alive.run == run);
         let was_before = ended.is_some();
         let mut session = None;
+        let mut kill_reason = String::new();
         if let Some(CurrentRun { alive, facts }) = ended {
-            self.note_exit(exit, oom, cx);
+            kill_reason = facts.kill_reason;
+            self.note_exit(exit, oom.filter(|_| kill_reason.is_empty()), cx);
             work.ended_sink = facts.sink;
             if let Form::Foreground { main } = alive.form {
                 session = Some(alive.run);
@@ -102,7 +104,12 @@ impl Process {
                 out.push(Action::Observe(Depth::Shallow));
             }
             // It may have been the launcher of the program.
-            Step::AwaitReady { .. } if was_before && session.is_some() && exit.is_success() => {
+            Step::AwaitReady { .. }
+                if was_before
+                    && session.is_some()
+                    && exit.is_success()
+                    && kill_reason.is_empty() =>
+            {
                 if let Some(ran) = &mut work.ran {
                     (ran.exit, ran.ended_boot_ms) = (Some(exit), cx.now.boot_ms);
                 }
@@ -110,11 +117,13 @@ impl Process {
                 out.push(Action::Observe(Depth::Deep));
             }
             Step::AwaitReady { .. } if was_before => {
-                work.kill_target = session.or(work.kill_target);
+                work.kill_target = session;
                 out.extend(session.map(Action::Kill));
-                let failure =
-                    messages::not_up(cx, &format!("it ended before it was ready: {exit}"));
-                return self.close(work, failure, out);
+                let because = match kill_reason.as_str() {
+                    "" => format!("it ended before it was ready: {exit}"),
+                    killed => killed.to_owned(),
+                };
+                return self.close(work, messages::not_up(cx, &because), out);
             }
             Step::Settle { .. } if was_before => {
                 work.kill_target = session.or(work.kill_target);

@@ -1,4 +1,5 @@
-//! Soft limits: kills a managed process that is over a limit for several samples in a row.
+//! Soft limits: kills a managed process that is over a limit for several samples in a row, and one whose start waits for
+//! its ready probe.
 //!
 //! Pure: the runner takes the samples and passes them in; a reason to kill comes out.
 
@@ -7,7 +8,7 @@ use model::event::EventKind;
 
 use super::messages::seconds;
 use super::restart::emit;
-use super::{Action, Phase, Process};
+use super::{Action, Phase, Process, Step};
 
 /// How many samples in a row must be over a limit.
 pub(crate) const IN_A_ROW: u32 = 3;
@@ -81,19 +82,35 @@ impl LimitCounters {
 }
 
 impl Process {
-    /// Kills a managed run that is over a limit. Its end counts like a crash.
+    /// Whether soft limits apply: while it is up and managed, and while its start waits for its ready probe.
+    pub(crate) fn is_limited(&self) -> bool {
+        match &self.phase {
+            Phase::Up { .. } => self.managed,
+            Phase::Working(work) => {
+                matches!(work.step, Step::AwaitReady { .. }) && work.before.is_some()
+            }
+            Phase::Unobserved | Phase::Down | Phase::Lost { .. } | Phase::Backoff { .. } => false,
+        }
+    }
+
+    /// Kills a run that is over a limit. Its end counts like a crash, or fails the start that waits.
     pub(super) fn over_limit(&mut self, kind: EventKind, sentence: String, out: &mut Vec<Action>) {
-        let Phase::Up { current } = &mut self.phase else {
+        if !self.is_limited() || self.forgetting {
+            return;
+        }
+        let Some(current) = self.current_mut() else {
             return;
         };
-        let facts = &mut current.facts;
-        let was_tried = !facts.kill_reason.is_empty() || !facts.faults.limit.is_empty();
-        if !self.managed || self.forgetting || was_tried {
+        let (run, facts) = (current.alive.run, &mut current.facts);
+        if !facts.kill_reason.is_empty() || !facts.faults.limit.is_empty() {
             return;
         }
         out.push(emit(kind, &sentence, None));
-        out.push(Action::Kill(current.alive.run));
+        out.push(Action::Kill(run));
         facts.kill_reason = sentence;
+        if let Phase::Working(work) = &mut self.phase {
+            work.kill_target = Some(run);
+        }
     }
 
     /// The agent may not kill it: the status says so.
@@ -102,6 +119,9 @@ impl Process {
             && !std::mem::take(&mut current.facts.kill_reason).is_empty()
         {
             current.facts.faults.limit = format!("over its limit, and not killed: {why}");
+            if let Phase::Working(work) = &mut self.phase {
+                work.kill_target = None;
+            }
         }
     }
 }

@@ -11,8 +11,8 @@ use super::health::{Health, HealthRule};
 use super::recover::up_or_unseen;
 use super::restart::emit;
 use super::{
-    Action, Context, CurrentRun, FailedAttempts, OperationEnd, Phase, Process, Step, Ticket, Work,
-    messages,
+    Action, Context, CurrentRun, FailedAttempts, Failure, OperationEnd, Phase, Process, RunFacts,
+    Step, Ticket, Work, messages,
 };
 
 /// After a restart of the agent a start that waits has at least this long, so that a probe can end.
@@ -106,6 +106,9 @@ impl Process {
         let Some(rule) = cx.spec.probes.get(kind) else {
             return;
         };
+        if let Some(current) = self.probed_run_mut() {
+            current.facts.faults.probe_mut(kind).clear();
+        }
         match kind {
             ProbeKind::Ready => self.ready_probed(result, rule, cx, out),
             ProbeKind::Live => {
@@ -117,6 +120,17 @@ impl Process {
                 };
                 self.take_health(|facts| &mut facts.live, result, &rule, cx, out);
             }
+        }
+    }
+
+    /// A probe could not be made: what the probes before it have shown goes on to count.
+    pub(super) fn not_probed(&mut self, kind: ProbeKind, why: String) {
+        if let Some(current) = self.probed_run_mut() {
+            *current.facts.faults.probe_mut(kind) = format!(
+                "{} could not be tried: {}",
+                kind.field(),
+                messages::quote(&why)
+            );
         }
     }
 
@@ -140,10 +154,10 @@ impl Process {
         let turn = current.facts.ready.take(result, rule);
         if is_starting {
             // Its operation says how it ended.
-            return match turn {
-                Turn::Ready { .. } => self.start_is_ready(out),
-                Turn::None | Turn::NotReady => {}
-            };
+            if current.facts.ready.is_ready() {
+                self.start_is_ready(out);
+            }
+            return;
         }
         let action = rule.action(ProbeKind::Ready);
         match (turn, action) {
@@ -182,8 +196,11 @@ impl Process {
         self.phase = Phase::Working(work);
     }
 
-    /// The start that waits has succeeded.
+    /// The start that waits has succeeded, unless its process is being killed.
     fn start_is_ready(&mut self, out: &mut Vec<Action>) {
+        if self.is_killed() {
+            return;
+        }
         if let Some((ticket, work, current)) = self.take_waiting_start() {
             self.start_succeeded(ticket, &work, out);
             self.note_missing(&work);
@@ -201,17 +218,11 @@ impl Process {
         let Some((ticket, work, current)) = self.take_waiting_start() else {
             return;
         };
-        let why = match current.facts.ready.why.as_str() {
-            "" => "no probe has failed, and not enough of them succeeded",
-            why => why,
+        let failure = match current.facts.kill_reason.as_str() {
+            "" => not_ready(&current, work.began_boot_ms, until, cx),
+            killed => messages::not_up(cx, killed),
         };
-        let message = format!(
-            "start process ({}) failed: it runs as pid {}, but was not ready after {}{until}: {why}",
-            cx.name,
-            current.alive.pid(),
-            messages::seconds(cx.now.boot_ms.saturating_sub(work.began_boot_ms)),
-        );
-        let ending = messages::failed(ticket, messages::check_failed(message), &work);
+        let ending = messages::failed(ticket, failure, &work);
         self.flag = ending.flag.unwrap_or(self.flag);
         self.managed = ending.managed.unwrap_or(self.managed);
         self.attempts = FailedAttempts::default();
@@ -233,6 +244,11 @@ impl Process {
         }
     }
 
+    /// Whether the agent kills the current run.
+    fn is_killed(&self) -> bool {
+        (self.current()).is_some_and(|current| !current.facts.kill_reason.is_empty())
+    }
+
     /// A start that waits for its probe makes way for an operation that ends its run.
     pub(super) fn make_way(&mut self, cx: &Context<'_>, out: &mut Vec<Action>) {
         let ends_run = |ticket: &Ticket| matches!(ticket.op, Op::Stop | Op::Kill | Op::Restart);
@@ -249,6 +265,11 @@ impl Process {
     pub(super) fn keep_probes(&mut self, cx: &Context<'_>, out: &mut Vec<Action>) {
         let probes = &cx.spec.probes;
         if let Some(current) = self.current_mut() {
+            for kind in ProbeKind::ALL {
+                if probes.get(kind).is_none() {
+                    current.facts.faults.probe_mut(kind).clear();
+                }
+            }
             if probes.ready.is_none() {
                 current.facts.ready = Readiness::default();
             }
@@ -273,6 +294,11 @@ impl Process {
         }
     }
 
+    fn probed_run_mut(&mut self) -> Option<&mut CurrentRun> {
+        self.probed_run()?;
+        self.current_mut()
+    }
+
     /// The agent was restarted: a start that waits has time for another probe.
     pub(super) fn ready_wait_goes_on(&mut self, cx: &Context<'_>) {
         if let Phase::Working(work) = &mut self.phase
@@ -292,6 +318,21 @@ impl Process {
         };
         self.set_desired(Flag::Running, true, ending, out);
     }
+}
+
+/// A start whose process runs, and has not been ready since the start began.
+fn not_ready(current: &CurrentRun, began_boot_ms: u64, until: &str, cx: &Context<'_>) -> Failure {
+    let RunFacts { ready, faults, .. } = &current.facts;
+    let why = match (faults.ready_probe.as_str(), ready.why.as_str()) {
+        ("", "") => "no probe has failed, and not enough of them succeeded",
+        ("", why) | (why, _) => why,
+    };
+    messages::check_failed(format!(
+        "start process ({}) failed: it runs as pid {}, but was not ready after {}{until}: {why}",
+        cx.name,
+        current.alive.pid(),
+        messages::seconds(cx.now.boot_ms.saturating_sub(began_boot_ms)),
+    ))
 }
 
 #[cfg(test)]

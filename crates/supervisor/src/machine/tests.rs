@@ -2,6 +2,7 @@
 
 mod backoff;
 mod faults;
+mod golden;
 mod history;
 mod managed;
 mod order;

@@ -31,7 +31,7 @@ pub(crate) struct Run {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Form {
-    /// ConfigFileDigest through its pid file.
+    /// Through its pid file.
     Daemon,
     /// The start command itself, which did not exit. `main` is the pid that the status shows: the program under the shell.
     Foreground { main: i32 },
@@ -210,6 +210,8 @@ pub(crate) enum Event {
     HealthChecked(Result<(), String>),
     /// A probe of `spec.probes` succeeded, or why it did not.
     Probed(ProbeKind, Result<(), String>),
+    /// The agent or its host lacks what a probe needs: it says nothing about the process.
+    NotProbed(ProbeKind, String),
     /// The files of `configmap` as they are on the host.
     ConfigRead(Vec<super::ConfigFileDigest>),
     /// It was over a limit for too long, with the reason.

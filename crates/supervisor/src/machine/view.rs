@@ -190,13 +190,17 @@ impl Process {
             pid_file,
             rotation,
             limit,
+            ready_probe,
+            live_probe,
         } = &current.facts.faults;
         let (health, live) = (&current.facts.health, &current.facts.live);
         let not_ready = current.facts.ready.sentence();
         self.message_with(&[
             health.sentence(),
             live.sentence(),
+            live_probe,
             &not_ready,
+            ready_probe,
             limit,
             log,
             pid_file,

@@ -5,6 +5,7 @@
 
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 
 use rustix::process::{Resource, getrlimit};
 
@@ -44,9 +45,20 @@ pub(crate) fn words(error: &io::Error) -> String {
 /// An error when so few descriptors are free that the agent should start nothing.
 pub(crate) fn require_room() -> io::Result<()> {
     let first = File::open("/dev/null")?;
+    if has_room() {
+        return Ok(());
+    }
     let more = (1..ROOM).map(|_| rustix::io::fcntl_dupfd_cloexec(&first, 0));
     more.collect::<Result<Vec<_>, _>>()?;
     Ok(())
+}
+
+/// Whether so many descriptors are certainly free, by their count: Linux 6.2 reports it as the size of the directory, and older
+/// kernels report 0. Descriptors beyond a limit that was lowered count, too, so the answer may be no although there is room.
+fn has_room() -> bool {
+    let n_open = std::fs::metadata("/proc/self/fd").map_or(0, |found| found.size());
+    let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    n_open > 0 && n_open.saturating_add(ROOM as u64) <= limit
 }
 
 /// How many descriptors may be spent on watching processes: half of what the agent does not need for itself.

@@ -306,7 +306,7 @@ impl Runner {
                         rights.map_or_else(|why| why, |rights| sink::headline(sink, &rights))
                     }),
                 };
-                let oom = held.oom_memory(run, exit, &self.cgroups);
+                let oom = held.oom_memory(run, exit, &self.cgroups, &mut self.kernel_log);
                 Event::Exited(
                     run,
                     RunEnd {

@@ -10,7 +10,7 @@ impl Runner {
         let every_ms = self.pace.period().as_millis() as u64;
         let mut sentences: Vec<(Key, EventKind, String)> = Vec::new();
         for (key, held) in &mut self.held {
-            if !held.is_limited() {
+            if !held.process.is_limited() {
                 held.limit_counters.clear();
                 continue;
             }
@@ -41,7 +41,7 @@ impl Runner {
                 .held
                 .iter()
                 .filter(|(_, held)| {
-                    held.registration.name.namespace == *namespace && held.is_limited()
+                    held.registration.name.namespace == *namespace && held.process.is_limited()
                 })
                 .map(|(key, _)| *key)
                 .collect();

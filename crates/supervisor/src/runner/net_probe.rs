@@ -3,7 +3,7 @@
 //! A peer may be slow, silent or hostile: each probe has its timeout, reads a bounded head and body, and keeps nothing.
 
 use std::io;
-use std::net::Ipv6Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
 use model::spec::probes::{HttpTarget, ProbeTarget, TcpTarget};
@@ -43,31 +43,35 @@ pub(super) async fn probe(target: &ProbeTarget, timeout: Duration) -> Result<(),
     };
     let failure = match trying {
         Ok(Ok(())) => return Ok(()),
-        Ok(Err(Failure::Io(error))) if lacks_something(&error) => {
-            return Err(StartError::Shortage(shortage::words(&error)));
-        }
-        Ok(Err(Failure::Io(error))) => plain(&error).to_lowercase(),
+        Ok(Err(Failure::Shortage(why))) => return Err(StartError::Shortage(why)),
         Ok(Err(Failure::Answer(why))) => why,
         Err(_) => format!("no answer after {} s", timeout.as_secs_f32()),
     };
     Err(StartError::Refused(format!("{what}: {failure}")))
 }
 
-fn lacks_something(error: &io::Error) -> bool {
-    // No local port is free.
-    is_shortage(error) || error.kind() == io::ErrorKind::AddrNotAvailable
-}
-
 /// Why a probe failed.
 #[derive(Debug)]
 enum Failure {
-    Io(io::Error),
+    /// Because of the process.
     Answer(String),
+    /// The agent or its host lacks something.
+    Shortage(String),
 }
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
-        Self::Io(error)
+        match error.raw_os_error() {
+            Some(libc::ENOBUFS) => {
+                Self::Shortage("the agent's host has no memory left for sockets".to_owned())
+            }
+            // Of epoll.
+            Some(libc::ENOSPC) => Self::Shortage(
+                "the agent may watch no more sockets (fs.epoll.max_user_watches)".to_owned(),
+            ),
+            _ if is_shortage(&error) => Self::Shortage(shortage::words(&error)),
+            _ => Self::Answer(plain(&error).to_lowercase()),
+        }
     }
 }
 
@@ -79,13 +83,59 @@ fn address(host: &str, port: u16) -> String {
     }
 }
 
+/// Connects to the first address of the host that answers.
+async fn connect(host: &str, port: u16) -> Result<TcpStream, Failure> {
+    let mut failure = Failure::Answer("it has no address".to_owned());
+    for address in look_up(host, port).await? {
+        match TcpStream::connect(address).await {
+            Ok(stream) => return Ok(stream),
+            Err(error) if lacks_port(&error, address) => {
+                let why = "no local port is free for a connection (net.ipv4.ip_local_port_range)";
+                failure = Failure::Shortage(why.to_owned());
+            }
+            Err(error) => failure = error.into(),
+        }
+    }
+    Err(failure)
+}
+
+async fn look_up(host: &str, port: u16) -> Result<Vec<SocketAddr>, Failure> {
+    if let Ok(ip) = host.parse::<IpAddr>() {
+        return Ok(vec![(ip, port).into()]);
+    }
+    let found = tokio::net::lookup_host((host, port)).await;
+    found.map(Iterator::collect).map_err(|error| {
+        // The resolver hides that it could not open a file or a socket.
+        match shortage::require_room() {
+            Ok(()) => error.into(),
+            Err(lacks) => lacks.into(),
+        }
+    })
+}
+
+/// Whether the connection failed because every local port is taken. The host may also have no address of this family: then a
+/// datagram socket, which sends nothing when it is connected, cannot be connected either.
+fn lacks_port(error: &io::Error, to: SocketAddr) -> bool {
+    if error.kind() != io::ErrorKind::AddrNotAvailable {
+        return false;
+    }
+    let any: IpAddr = match to {
+        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    match UdpSocket::bind((any, 0)) {
+        Ok(socket) => socket.connect(to).is_ok(),
+        Err(error) => is_shortage(&error),
+    }
+}
+
 async fn connect_only(target: &TcpTarget) -> Result<(), Failure> {
-    drop(TcpStream::connect((target.host(), target.port)).await?);
+    drop(connect(target.host(), target.port).await?);
     Ok(())
 }
 
 async fn get(target: &HttpTarget) -> Result<(), Failure> {
-    let mut stream = TcpStream::connect((target.host(), target.port)).await?;
+    let mut stream = connect(target.host(), target.port).await?;
     let request = format!(
         "GET {} HTTP/1.1\r\nHost: {}\r\nUser-Agent: muster-agent\r\nAccept: */*\r\nConnection: close\r\n\r\n",
         target.path,

@@ -6,7 +6,8 @@ use model::status::{Exit, OomMemory};
 use super::SupervisedProcess;
 use crate::machine::Run;
 use crate::os::cgroup::Cgroups;
-use crate::os::{clock, kernel_log};
+use crate::os::clock;
+use crate::os::kernel_log::KernelLog;
 
 /// How long a run may take to end after the kernel has killed it: its memory is freed first.
 const ENDS_WITHIN_MS: u64 = 10_000;
@@ -60,6 +61,7 @@ impl SupervisedProcess {
         run: Run,
         exit: Exit,
         cgroups: &Cgroups,
+        kernel_log: &mut KernelLog,
     ) -> Option<OomMemory> {
         let may_be = match exit {
             Exit::Signal(signal) => signal == libc::SIGKILL,
@@ -78,7 +80,7 @@ impl SupervisedProcess {
             let shown = self.process.alive().filter(|alive| alive.run == run);
             let main = shown.map_or(run.pid, |alive| alive.pid());
             let pids = [run.pid, main];
-            return pids.into_iter().find_map(kernel_log::oom_kill_of);
+            return pids.into_iter().find_map(|pid| kernel_log.oom_kill_of(pid));
         }
         let rose = self.oom_kills.rose_lately(now);
         rose.then(|| cgroups.oom_memory(name).unwrap_or_default())

@@ -5,6 +5,7 @@
 //! kept what the last probes have shown.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -68,17 +69,27 @@ impl RunProbes {
     }
 }
 
+/// Which probe of which run.
+#[derive(Debug, Clone, Copy)]
+struct ProbeOf {
+    key: Key,
+    kind: ProbeKind,
+    run: Run,
+}
+
 /// TCP and HTTP probes under way.
 #[derive(Debug)]
 pub(super) struct NetProbes {
-    under_way: JoinSet<ProbeEnd>,
+    tasks: JoinSet<Result<(), StartError>>,
+    under_way: HashMap<tokio::task::Id, ProbeOf>,
     turns: Arc<Semaphore>,
 }
 
 impl Default for NetProbes {
     fn default() -> Self {
         Self {
-            under_way: JoinSet::new(),
+            tasks: JoinSet::new(),
+            under_way: HashMap::new(),
             turns: Arc::new(Semaphore::new(MAX_NET_PROBES)),
         }
     }
@@ -87,36 +98,35 @@ impl Default for NetProbes {
 /// A probe that has ended.
 #[derive(Debug)]
 pub(super) struct ProbeEnd {
-    key: Key,
-    kind: ProbeKind,
-    run: Run,
+    of: ProbeOf,
     result: Result<(), StartError>,
 }
 
 impl NetProbes {
     pub(super) fn is_idle(&self) -> bool {
-        self.under_way.is_empty()
+        self.tasks.is_empty()
     }
 
-    /// The next probe that ends; none if its task was aborted.
+    /// The next probe that ends; none if none is under way.
     pub(super) async fn ended(&mut self) -> Option<ProbeEnd> {
-        self.under_way.join_next().await?.ok()
+        let (id, result) = match self.tasks.join_next_with_id().await? {
+            Ok((id, result)) => (id, result),
+            // It panics when the host allows no thread to look up a name.
+            Err(error) => (error.id(), Err(StartError::Shortage(error.to_string()))),
+        };
+        let of = self.under_way.remove(&id)?;
+        Some(ProbeEnd { of, result })
     }
 
-    fn begin(&mut self, key: Key, kind: ProbeKind, run: Run, rule: &ProbeRule) {
+    fn begin(&mut self, of: ProbeOf, rule: &ProbeRule) {
         let (turns, target) = (Arc::clone(&self.turns), rule.target.clone());
         let timeout = Duration::from_millis(rule.timeout_ms());
-        self.under_way.spawn(async move {
+        let task = self.tasks.spawn(async move {
             // Never closed.
             let _turn = turns.acquire().await;
-            let result = net_probe::probe(&target, timeout).await;
-            ProbeEnd {
-                key,
-                kind,
-                run,
-                result,
-            }
+            net_probe::probe(&target, timeout).await
         });
+        self.under_way.insert(task.id(), of);
     }
 }
 
@@ -213,14 +223,15 @@ impl Runner {
                 }
             }
             ProbeTarget::Tcp(_) | ProbeTarget::Http(_) => {
-                self.net_probes.begin(key, kind, run, &rule);
+                let of = ProbeOf { key, kind, run };
+                self.net_probes.begin(of, &rule);
             }
         }
     }
 
     pub(super) fn net_probe_ended(&mut self, end: Option<ProbeEnd>) {
-        if let Some(end) = end {
-            self.probe_ended(end.key, end.kind, end.run, end.result);
+        if let Some(ProbeEnd { of, result }) = end {
+            self.probe_ended(of.key, of.kind, of.run, result);
         }
     }
 
@@ -243,26 +254,17 @@ impl Runner {
         let Some(began) = probes.timer(kind).began_boot_ms.take() else {
             return;
         };
-        let result = match result {
-            Ok(()) => Some(Ok(())),
-            Err(StartError::Refused(why)) => Some(Err(why)),
+        let every_ms = probes.rules.get(kind).map_or(0, ProbeRule::interval_ms);
+        let event = match result {
+            Ok(()) => Event::Probed(kind, Ok(())),
+            Err(StartError::Refused(why)) => Event::Probed(kind, Err(why)),
             // A shortage says nothing about the process.
-            Err(StartError::Shortage(why)) => {
-                tracing::warn!(
-                    why,
-                    probe = kind.field(),
-                    "a probe cannot be run: tried again later"
-                );
-                None
-            }
+            Err(StartError::Shortage(why)) => Event::NotProbed(kind, why),
         };
-        if let Some(result) = &result {
+        if let Event::Probed(_, result) = &event {
             probes.note(kind, result, clock::unix());
         }
-        let every_ms = probes.rules.get(kind).map_or(0, ProbeRule::interval_ms);
-        if let Some(result) = result {
-            self.drive(key, Event::Probed(kind, result));
-        }
+        self.drive(key, event);
         // The operation that waited for it may have ended.
         let probes = self.held.get(&key).and_then(|held| held.probes.as_ref());
         let Some(probes) = probes.filter(|probes| probes.run == run) else {

@@ -70,7 +70,7 @@ impl Runner {
             held.figures.take_if(|figures| figures.is_over(step));
         }
         let limited = |held: &SupervisedProcess| {
-            held.registration.spec.runtime.net_max.is_some() && held.is_limited()
+            held.registration.spec.runtime.net_max.is_some() && held.process.is_limited()
         };
         // Half a period early counts as due: a tick that comes a moment too early would delay it by a whole period.
         let soon = now.boot_ms + self.pace.period().as_millis() as u64 / 2;
@@ -128,7 +128,7 @@ impl Runner {
         for (key, held) in &mut self.held {
             let log_path = &held.registration.spec.identity.log_path;
             let limited =
-                held.registration.spec.runtime.log_bytes_max.is_some() && held.is_limited();
+                held.registration.spec.runtime.log_bytes_max.is_some() && held.process.is_limited();
             if !log_path.is_empty() && (all || limited || !held.disk_counted) {
                 // An unknown user has no files to count.
                 let rights = OsRights::of(&held.registration.spec.identity.user);

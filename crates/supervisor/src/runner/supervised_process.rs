@@ -170,11 +170,6 @@ impl SupervisedProcess {
             && self.process.sinks().all(|sink| sink.spool)
     }
 
-    /// Up and managed: soft limits apply.
-    pub(crate) fn is_limited(&self) -> bool {
-        matches!(self.process.phase, Phase::Up { .. }) && self.process.managed
-    }
-
     /// The machine's message, with missing hard limits or the next scheduled time, and why an observation failed.
     fn message(&self, view: View<'_>) -> String {
         let message = view.message.into_owned();

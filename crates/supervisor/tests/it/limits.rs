@@ -5,15 +5,18 @@ use std::time::Duration;
 use model::event::EventKind;
 use model::group::{Pool, ProcessGroup};
 use model::operation::Op;
-use model::{Flag, FullName, Namespace, Spec};
+use model::spec::probes::ProbeTarget;
+use model::{Code, Flag, FullName, Namespace, ProcessState, Spec};
 use supervisor::{ControlGroups, Options, Request};
 
 use crate::harness::{
     Home, TestSupervisor, is_alive, name, options, until, with_and_without_groups,
 };
+use crate::probes::rule;
 
 with_and_without_groups!(
     each_limit_kills_the_whole_family_with_its_own_reason,
+    a_process_over_its_limit_before_it_is_ready_fails_its_start,
     a_group_over_its_pool_loses_the_member_with_the_highest_score,
 );
 
@@ -185,6 +188,35 @@ fn limits_do_not_apply_to_unmanaged_processes() {
         "{:?}",
         supervisor.events
     );
+}
+
+fn a_process_over_its_limit_before_it_is_ready_fails_its_start(groups: ControlGroups) {
+    for options in ["--hold-fds 100", "--daemon --pid-file %/pid --hold-fds 100"] {
+        let home = Home::with(groups);
+        let mut supervisor = home.supervisor();
+        let mut spec = home.spec(options);
+        spec.runtime.fd_max = Some(50);
+        spec.monitor_policy.op_timeout = 60;
+        spec.probes.ready = Some(rule(ProbeTarget::Exec("false".into())));
+        supervisor.hold(spec);
+        let outcome = supervisor.operate(1, Op::Start);
+        assert_eq!(outcome.code, Code::CHECK_FAILED, "{outcome:?}");
+        let said = "start process (odd) failed, for post-check status not alive, \
+                    killed: open descriptors ";
+        assert!(outcome.message.starts_with(said), "{outcome:?}");
+        let kind = EventKind::ProcessResourceLimitExceed;
+        let reason = reason_of(&mut supervisor, &name(), kind);
+        assert!(outcome.message.ends_with(&reason), "{outcome:?}");
+        until("nothing is left", || (home.processes() == 0).then_some(()));
+        let status = supervisor.status_where("failed", |status| {
+            status.process_state == ProcessState::Failed
+        });
+        assert!(status.message.contains("over its limit 50"), "{status:?}");
+        assert_eq!(
+            (status.flag, status.managed),
+            (Some(Flag::Running), Some(false))
+        );
+    }
 }
 
 fn a_group_over_its_pool_loses_the_member_with_the_highest_score(groups: ControlGroups) {

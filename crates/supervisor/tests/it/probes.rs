@@ -16,7 +16,8 @@ fn host() -> String {
     format!("127.{}.{middle}.{low}", 10 + high)
 }
 
-fn rule(target: ProbeTarget) -> ProbeRule {
+/// A probe whose first failure counts.
+pub(crate) fn rule(target: ProbeTarget) -> ProbeRule {
     ProbeRule {
         target,
         interval: Some(1),

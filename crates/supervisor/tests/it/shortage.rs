@@ -1,18 +1,24 @@
 //! An agent without free descriptors: real processes under a supervisor in a separate process with a real limit.
 
 use std::collections::HashMap;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use model::event::EventKind;
 use model::operation::Op;
+use model::spec::probes::{HttpTarget, ProbeTarget, TcpTarget};
 use model::{Code, Flag, FullName, Spec, State};
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 use serde::{Deserialize, Serialize};
+use testing::precondition;
 
-use crate::harness::{Home, is_alive, kill, op_id, read};
+use crate::harness::{Home, is_alive, kill, name, op_id, read};
+use crate::probes::rule;
 
 const DRIVER: &str = "MUSTER_TEST_SHORTAGE";
 /// A hundred programs of the debug profile on a busy machine.
@@ -316,4 +322,159 @@ fn a_start_without_descriptors_is_no_failed_attempt() {
     driver.limit(HARD);
     driver.next_run(0, first);
     assert!(!gave_up(&driver), "{:?}", driver.statuses);
+}
+
+/// Answers every connection with 200 while it is well, else with 500. In this process, so that no limit is its own.
+fn answer_while(well: &Arc<AtomicBool>, at: u16) -> u16 {
+    let listener = TcpListener::bind(("127.0.0.1", at)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let well = Arc::clone(well);
+    std::thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let code = match well.load(Ordering::SeqCst) {
+                true => "200 OK",
+                false => "500 Ill",
+            };
+            answer(stream, code);
+        }
+    });
+    port
+}
+
+/// The peer may have gone already: a TCP probe asks nothing.
+fn answer(mut stream: TcpStream, code: &str) {
+    if stream.read(&mut [0; 1024]).is_ok_and(|n_read| n_read > 0) {
+        let _ = write!(stream, "HTTP/1.1 {code}\r\nContent-Length: 0\r\n\r\n");
+    }
+}
+
+fn tcp(port: u16) -> ProbeTarget {
+    ProbeTarget::Tcp(TcpTarget { port, host: None })
+}
+
+fn http(port: u16, host: Option<&str>) -> ProbeTarget {
+    ProbeTarget::Http(HttpTarget {
+        port,
+        path: "/".into(),
+        host: host.map(str::to_owned),
+        status: Vec::new(),
+        body: None,
+    })
+}
+
+#[test]
+fn a_probe_without_descriptors_is_no_failed_probe() {
+    let home = Home::new();
+    let well = Arc::new(AtomicBool::new(true));
+    let port = answer_while(&well, 0);
+    let targets = [
+        tcp(port),
+        http(port, None),
+        http(port, Some("localhost")),
+        ProbeTarget::Exec("true".into()),
+    ];
+    let mut all = specs(&home, targets.len());
+    for ((spec, ..), target) in all.iter_mut().zip(targets) {
+        spec.probes.live = Some(rule(target));
+    }
+    let mut driver = Driver::start(&home, &all, HARD);
+    let pids = [0, 1, 2, 3].map(|index| driver.next_run(index, 0));
+
+    driver.limit(3);
+    let lacks =
+        "probes.live could not be tried: the agent has reached its own limit of 3 open files";
+    for index in 0..4 {
+        driver.until("the reason in its status", |driver| {
+            let (is_up, _, message) = driver.status(index)?;
+            (*is_up && message.contains(lacks)).then_some(())
+        });
+    }
+    driver.limit(HARD);
+    for (index, pid) in pids.into_iter().enumerate() {
+        driver.until("a probe that succeeds", |driver| {
+            let (is_up, pid_now, message) = driver.status(index)?;
+            assert_eq!((*is_up, *pid_now), (true, pid), "{message}");
+            (!message.contains("could not be tried")).then_some(())
+        });
+        assert!(is_alive(pid));
+    }
+    let unhealthy = EventKind::ProcessUnhealthy;
+    assert!(!driver.events.contains(&unhealthy), "{:?}", driver.events);
+
+    // Now it is one.
+    well.store(false, Ordering::SeqCst);
+    for index in [1, 2] {
+        driver.until("a probe that fails", |driver| {
+            let (_, _, message) = driver.status(index)?;
+            message.contains("status 500").then_some(())
+        });
+    }
+    driver.until("its event", |driver| {
+        driver.events.contains(&unhealthy).then_some(())
+    });
+    assert!(is_alive(pids[0]) && is_alive(pids[3]));
+}
+
+/// The only local port of a network namespace.
+const ONLY_PORT: &str = "MUSTER_TEST_ONLY_PORT";
+
+#[test]
+fn a_probe_without_a_free_port_is_no_failed_probe() {
+    if std::env::var_os(ONLY_PORT).is_none() {
+        return inside_a_network_of_one_port();
+    }
+    let home = Home::new();
+    let well = Arc::new(AtomicBool::new(true));
+    // Any port of this network is free, apart from the one that is left for connections.
+    let port = answer_while(&well, 50_000);
+    let mut supervisor = home.supervisor();
+    let mut spec = home.spec("--stay");
+    spec.probes.live = Some(rule(tcp(port)));
+    let only_port = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    supervisor.hold(spec);
+    supervisor.succeed(1, Op::Start);
+    let status = supervisor.status_where("the reason in its status", |status| {
+        status.message.contains("could not be tried")
+    });
+    let lacks = "no local port is free for a connection (net.ipv4.ip_local_port_range)";
+    assert!(status.message.ends_with(lacks), "{status:?}");
+    assert_eq!(status.probes.live, None, "no result");
+    drop(only_port);
+    let status = supervisor.status_where("a probe that succeeds", |status| {
+        status.probes.live.as_ref().is_some_and(|live| live.ok)
+    });
+    assert_eq!(supervisor.events, [], "{status:?}");
+    assert_eq!(supervisor.statuses[&name()].pid, status.pid);
+}
+
+/// Runs the test above once more in a network namespace whose connections have one local port.
+fn inside_a_network_of_one_port() {
+    let in_namespace = |script: &str| {
+        let mut command = Command::new("unshare");
+        let set_up =
+            "ip link set lo up && echo 40000 40000 > /proc/sys/net/ipv4/ip_local_port_range";
+        command.args(["--net", "sh", "-c", &format!("{set_up} && {script}"), "sh"]);
+        command
+    };
+    let is_allowed = in_namespace("true").output();
+    let is_allowed = is_allowed.is_ok_and(|output| output.status.success());
+    if !precondition::is_met(is_allowed, "the right to create a network namespace") {
+        return;
+    }
+    let output = in_namespace("exec \"$@\"")
+        .arg(std::env::current_exe().unwrap())
+        .args([
+            "shortage::a_probe_without_a_free_port_is_no_failed_probe",
+            "--exact",
+            "--nocapture",
+        ])
+        .env(ONLY_PORT, "yes")
+        .output()
+        .unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&said);
+    assert!(
+        output.status.success() && said.contains("1 passed"),
+        "{said}"
+    );
 }

@@ -25,8 +25,8 @@ enum HistoryEvent {
     CheckFails(bool),
     IgnoresTerm(bool),
     IsUnhealthy,
-    /// The ready probe succeeds, or not.
-    Probed(bool),
+    /// The ready probe succeeds, or not, or cannot be made.
+    Probed(Option<bool>),
     UsesTooMuch,
 }
 
@@ -52,7 +52,7 @@ fn happens() -> impl Strategy<Value = HistoryEvent> {
         1 => any::<bool>().prop_map(HistoryEvent::CheckFails),
         1 => any::<bool>().prop_map(HistoryEvent::IgnoresTerm),
         1 => Just(HistoryEvent::IsUnhealthy),
-        2 => any::<bool>().prop_map(HistoryEvent::Probed),
+        2 => any::<Option<bool>>().prop_map(HistoryEvent::Probed),
         1 => Just(HistoryEvent::UsesTooMuch),
     ]
 }
@@ -110,13 +110,29 @@ proptest! {
                         world.drive(Event::HealthChecked(Err("no".into())));
                     }
                 }
-                HistoryEvent::Probed(succeeds) => {
+                HistoryEvent::Probed(None) => {
+                    let (n_ended, run) = (world.ends.len(), world.process.watched());
+                    let why = "the agent has no descriptors".to_owned();
+                    world.drive(Event::NotProbed(ProbeKind::Ready, why));
+                    prop_assert_eq!((world.ends.len(), world.process.watched()), (n_ended, run));
+                }
+                HistoryEvent::Probed(Some(succeeds)) => {
                     let result = if succeeds { Ok(()) } else { Err("no".into()) };
                     world.drive(Event::Probed(ProbeKind::Ready, result));
                 }
                 HistoryEvent::UsesTooMuch => {
                     let kind = EventKind::ProcessResourceLimitExceed;
+                    let start = world.process.operation().filter(|_| world.process.is_limited());
+                    let n_told = world.emitted.len();
                     world.drive(Event::OverLimit(kind, "killed: too much".into()));
+                    if let Some(start) = start.filter(|_| world.emitted.len() > n_told) {
+                        let end = world.ends.iter().find(|end| end.id == start.id);
+                        let said = end.map(|end| end.message.as_str());
+                        prop_assert!(
+                            said.is_some_and(|said| said.ends_with("killed: too much")),
+                            "a start fails with the limit: {said:?}"
+                        );
+                    }
                 }
             }
             prop_assert!(world.most_programs <= 1, "two live runs of one process");

@@ -4,11 +4,11 @@ use model::event::EventKind;
 use model::spec::ProbeAction;
 use model::spec::ProbeKind::{Live, Ready};
 use model::spec::probes::{ProbeRule, ProbeTarget};
-use model::{Code, Flag, Op, ProcessState};
+use model::{Code, Flag, Op, ProcessState, UnixMillis};
 
 use super::world::{Behaviour, World, through_the_journal};
 use super::{FOR_EVER, daemon, foreground, wanted, world};
-use crate::machine::{Event, Phase, Step};
+use crate::machine::{Action, Context, Event, Moment, NO_ORDER, Phase, Step};
 
 fn rule() -> ProbeRule {
     ProbeRule {
@@ -130,6 +130,99 @@ fn a_process_that_ends_while_its_start_waits_fails_it() {
         assert!(last.message.contains(expected), "{}", last.message);
         assert!(world.most_programs <= 1);
     }
+}
+
+const KILLED: &str = "killed: memory 12.4 % over its limit 10 % for 15 s";
+
+fn over_limit() -> Event {
+    Event::OverLimit(EventKind::ProcessResourceLimitExceed, KILLED.into())
+}
+
+#[test]
+fn a_process_over_a_limit_while_its_start_waits_is_killed_and_fails_it() {
+    for behaviour in [daemon(), foreground()] {
+        for agent_dies in [false, true] {
+            for op in [Op::Start, Op::Restart] {
+                let mut world = ready(behaviour);
+                world.pass(70_000);
+                let is_managed = op == Op::Restart;
+                if !is_managed {
+                    world.ask(2, Op::Stop);
+                    world.pass(10_000);
+                }
+                world.ask(3, op);
+                world.pass(10_000);
+                let n_before = world.ends.len();
+                assert!(world.process.is_limited(), "{:?}", world.process.phase);
+                world.dies_after = agent_dies.then_some(0);
+                world.drive(over_limit());
+                assert_eq!(world.ends.len(), n_before + 1);
+                let last = world.last();
+                let expected =
+                    format!("start process (p) failed, for post-check status not alive, {KILLED}");
+                assert_eq!(
+                    (last.code, &*last.message),
+                    (Code::CHECK_FAILED, &*expected)
+                );
+                assert_eq!(world.program(), None);
+                assert_eq!(kinds(&world), [EventKind::ProcessResourceLimitExceed]);
+                world.pass(30_000);
+                // As after any start that failed.
+                assert_eq!(world.program().is_some(), is_managed, "{op}");
+                assert_eq!(world.most_programs, 1);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_start_whose_process_is_being_killed_does_not_succeed() {
+    let mut without_probe = waiting(daemon()).spec;
+    without_probe.probes.ready = None;
+    for (event, spec) in [
+        (Event::Probed(Ready, Ok(())), waiting(daemon()).spec),
+        (Event::Held, without_probe),
+        (Event::Tick, waiting(daemon()).spec),
+    ] {
+        let mut process = waiting(daemon()).process;
+        let mut step = |event: Event, boot_ms: u64| {
+            let unix = UnixMillis(boot_ms as i64);
+            let cx = Context {
+                now: Moment { boot_ms, unix },
+                name: "p",
+                spec: &spec,
+                order: &NO_ORDER,
+            };
+            process.step(event, &cx)
+        };
+        let killed = step(over_limit(), 1_020_000);
+        assert!(matches!(killed[1], Action::Kill(_)), "{killed:?}");
+        // Its time is over.
+        let then = step(event, 9_000_000);
+        for action in then {
+            match action {
+                Action::End(end) => assert!(end.message.ends_with(KILLED), "{end:?}"),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_start_whose_process_may_not_be_killed_goes_on() {
+    let mut world = waiting(daemon());
+    world.refuses = Some("no right".into());
+    world.drive(over_limit());
+    world.drive(over_limit());
+    assert_eq!(kinds(&world), [EventKind::ProcessResourceLimitExceed]);
+    assert!(world.ends.is_empty());
+    world.refuses = None;
+    world.restart_agent();
+    assert!(world.killed.is_empty(), "it was refused");
+    world.drive(Event::Probed(Ready, Ok(())));
+    assert_eq!(world.last().code, Code::OK);
+    let said = "over its limit, and not killed: no right";
+    assert_eq!(world.process.view().message, said);
 }
 
 #[test]
@@ -283,6 +376,53 @@ fn a_start_whose_probe_is_taken_out_of_the_spec_has_succeeded() {
     );
 }
 
+const LACKS: &str = "the agent has reached its own limit of 3 open files";
+
+#[test]
+fn a_probe_that_could_not_be_made_counts_as_nothing_and_is_shown() {
+    let mut world = ready(daemon());
+    world.spec.probes.live = Some(rule());
+    world.pass(70_000);
+    let pid = world.program();
+    // One failure short of a restart, and of not being ready.
+    world.drive(Event::Probed(Live, Err("silent".into())));
+    fails(&mut world, 1);
+    for kind in [Live, Ready] {
+        for _ in 0..9 {
+            world.drive(Event::NotProbed(kind, LACKS.into()));
+        }
+    }
+    let said = format!(
+        "probes.live could not be tried: {LACKS}; probes.ready could not be tried: {LACKS}"
+    );
+    assert_eq!(world.process.view().message, said);
+    assert_eq!((state(&world), world.program()), (ProcessState::Ready, pid));
+    world.restart_agent();
+    assert_eq!(world.process.view().message, said);
+    for kind in [Live, Ready] {
+        world.drive(Event::Probed(kind, Ok(())));
+    }
+    assert_eq!(world.process.view().message, "");
+    assert_eq!((kinds(&world), world.signals), (vec![], 0));
+
+    world.drive(Event::NotProbed(Live, LACKS.into()));
+    world.spec.probes.live = None;
+    world.drive(Event::Held);
+    assert_eq!(world.process.view().message, "");
+}
+
+#[test]
+fn a_start_that_could_not_be_probed_says_so() {
+    let mut world = waiting(daemon());
+    fails(&mut world, 1);
+    world.drive(Event::NotProbed(Ready, LACKS.into()));
+    world.pass(60_000);
+    let last = world.last();
+    assert_eq!(last.code, Code::CHECK_FAILED);
+    let said = format!("(op_timeout): probes.ready could not be tried: {LACKS}");
+    assert!(last.message.ends_with(&said), "{}", last.message);
+}
+
 #[test]
 fn results_in_other_phases_change_nothing() {
     let mut world = world(daemon());
@@ -292,6 +432,7 @@ fn results_in_other_phases_change_nothing() {
         for kind in [Ready, Live] {
             let before = world.process.clone();
             world.drive(Event::Probed(kind, result.clone()));
+            world.drive(Event::NotProbed(kind, LACKS.into()));
             assert_eq!(world.process, before);
         }
     }

@@ -43,6 +43,13 @@ impl Hierarchy {
 
     /// Creates a group and its parents; in v2 enables these controllers for it.
     pub(super) fn make(&self, below: &Path, controllers: &[&str]) -> io::Result<PathBuf> {
+        if self.version == Version::One || controllers.is_empty() {
+            // Its parents are there but for the first time.
+            let at = self.at.join(below);
+            if fs::create_dir(&at).is_ok() {
+                return Ok(at);
+            }
+        }
         let mut made = self.try_make(below, controllers);
         for _ in 1..TRIES {
             match &made {

@@ -175,6 +175,55 @@ async fn a_port_is_open_or_refused() {
     assert_eq!(said, format!("127.0.0.1:{port}: connection refused"));
 }
 
+/// An address that no host has is no lack of ports.
+#[tokio::test]
+async fn an_address_that_cannot_be_reached_from_here_is_a_failure() {
+    let target = ProbeTarget::Tcp(TcpTarget {
+        port: 9,
+        // A multicast address.
+        host: Some("224.0.0.1".into()),
+    });
+    assert!(failure(&target, PLENTY).await.starts_with("224.0.0.1:9: "));
+    let unreachable = "127.0.0.1:9".parse().unwrap();
+    for (number, expected) in [(libc::EADDRNOTAVAIL, true), (libc::ECONNREFUSED, false)] {
+        let error = io::Error::from_raw_os_error(number);
+        assert_eq!(lacks_port(&error, unreachable), expected, "{error}");
+    }
+    let no_address = "[2001:db8::1]:9".parse().unwrap();
+    let error = io::Error::from_raw_os_error(libc::EADDRNOTAVAIL);
+    let has_route = UdpSocket::bind("[::]:0").is_ok_and(|udp| udp.connect(no_address).is_ok());
+    assert_eq!(lacks_port(&error, no_address), has_route);
+}
+
+#[tokio::test]
+async fn a_name_without_an_address_is_a_failure() {
+    let target = ProbeTarget::Tcp(TcpTarget {
+        port: 9,
+        host: Some("no-such-host.invalid".into()),
+    });
+    let said = failure(&target, PLENTY).await;
+    assert!(said.starts_with("no-such-host.invalid:9: "), "{said}");
+}
+
+#[test]
+fn what_the_host_lacks_is_no_failure_of_the_process() {
+    for (number, expected) in [
+        (libc::EMFILE, true),
+        (libc::ENFILE, true),
+        (libc::ENOMEM, true),
+        (libc::ENOBUFS, true),
+        (libc::ENOSPC, true),
+        (libc::ECONNREFUSED, false),
+        (libc::ECONNRESET, false),
+        (libc::EHOSTUNREACH, false),
+        (libc::EPIPE, false),
+    ] {
+        let failure = Failure::from(io::Error::from_raw_os_error(number));
+        let is_shortage = matches!(failure, Failure::Shortage(_));
+        assert_eq!(is_shortage, expected, "{failure:?}");
+    }
+}
+
 #[test]
 fn an_address_is_written_with_its_port() {
     assert_eq!(address("127.0.0.1", 80), "127.0.0.1:80");
