@@ -3,7 +3,7 @@
 use model::status::OomMemory;
 
 #[derive(Debug, Default)]
-pub(crate) struct KernelLog;
+pub(crate) struct KernelLog {}
 
 impl KernelLog {
     pub(crate) fn oom_kill_of(&mut self, _pid: i32) -> Option<OomMemory> {
