@@ -109,15 +109,10 @@ fn groups(sections: &[Section], ledger: &mut Ledger) -> BTreeMap<String, Group> 
             name: name.trim().to_owned(),
             priority: priority(section, ledger),
         };
-        for option in &section.options {
-            match option.key.as_str() {
-                "programs" => {
-                    ledger.carried(option.id, "labels.group");
-                    for program in option.value.split(',').map(str::trim) {
-                        groups.insert(program.to_owned(), group.clone());
-                    }
-                }
-                _ => {}
+        for option in section.options.iter().filter(|one| one.key == "programs") {
+            ledger.carried(option.id, "labels.group");
+            for program in option.value.split(',').map(str::trim) {
+                groups.insert(program.to_owned(), group.clone());
             }
         }
     }
