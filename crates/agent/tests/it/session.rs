@@ -215,7 +215,7 @@ async fn a_result_asked_for_again_is_sent_again_until_it_is_acknowledged() {
         ));
         let ack = Ack {
             results: vec![op(1).into()],
-            events_through: 0,
+            ..Ack::default()
         };
         send(&mut server, ack).await;
         let Some(Request::AcknowledgeResults(ids)) = supervisor.requests.recv().await else {

@@ -303,7 +303,7 @@ impl Schedule {
         [
             operation_at,
             Some(self.heartbeat_at),
-            agent.processes.due(),
+            agent.report_due(),
             self.statuses_at,
             self.event_at,
         ]
