@@ -21,9 +21,9 @@ const PAUSE: Duration = Duration::from_millis(50);
 const HANDLING: &[u8] = b"\"error_code\":115";
 
 /// Durations of one operation, from the request on.
-struct Operated {
+pub(super) struct Operated {
     answered: Duration,
-    ended: Duration,
+    pub(super) ended: Duration,
     polls: Vec<Duration>,
     /// CPU time of servers and simulator.
     cpu: (Duration, Duration),
@@ -141,7 +141,7 @@ fn series(args: &Args, deployment: &mut Deployment) -> anyhow::Result<Vec<Operat
     Ok(all)
 }
 
-fn operate(client: &mut Client, hosts: &str, name: &str) -> anyhow::Result<Operated> {
+pub(super) fn operate(client: &mut Client, hosts: &str, name: &str) -> anyhow::Result<Operated> {
     let body = format!(
         r#"{{"meta":{{"namespace":"bench","name":"{name}"}},"hosts":{hosts},"op_type":0}}"#
     );
