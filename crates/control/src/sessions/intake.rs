@@ -155,8 +155,8 @@ impl Intake {
         batch
     }
 
-    /// Grants reports to agents that wait for it, after so many were applied. False when none waits.
-    fn grant(&self, n_applied: usize, is_busy: bool) -> bool {
+    /// Grants reports to agents that wait for it, after so many were applied.
+    fn grant(&self, n_applied: usize, is_busy: bool) {
         let granted: Vec<Arc<Outbox>> = {
             let mut queues = self.queues.lock();
             let n = match is_busy {
@@ -168,12 +168,9 @@ impl Intake {
             queues.ungranted.drain(..n).collect()
         };
         for outbox in &granted {
-            // An answer to a heartbeat may have granted it meanwhile.
-            if outbox.reports.is_ungranted.swap(false, Ordering::SeqCst) {
-                outbox.change(|pending| pending.may_report = true);
-            }
+            outbox.reports.is_ungranted.store(false, Ordering::SeqCst);
+            outbox.change(|pending| pending.may_report = true);
         }
-        !granted.is_empty()
     }
 
     fn is_idle(&self) -> bool {
@@ -259,9 +256,6 @@ impl Session {
     pub(super) fn answer_heartbeat(&self) {
         let reports = &self.outbox.reports;
         let may_report = reports.waits_for_grants() && reports.is_applied();
-        if may_report {
-            reports.is_ungranted.store(false, Ordering::SeqCst);
-        }
         self.outbox.change(|pending| {
             pending.heartbeat = true;
             pending.may_report |= may_report;
