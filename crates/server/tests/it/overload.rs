@@ -55,7 +55,8 @@ impl FloodingAgent {
                 biased;
                 frame = self.frames.next() => {
                     let frame = frame.expect("the server keeps the session").unwrap();
-                    self.take(frame.kind.unwrap(), *stop.borrow()).await;
+                    let is_over = *stop.borrow();
+                    self.take(frame.kind.unwrap(), is_over).await;
                 }
                 () = std::future::ready(()), if floods => self.report(N_STATUSES).await,
                 changed = stop.changed() => {

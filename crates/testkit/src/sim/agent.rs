@@ -47,7 +47,8 @@ pub(super) struct Agent {
     last_session: u64,
     server: usize,
     pub(super) upgrade: Upgrade,
-    /// The server has granted a report.
+    /// The server grants reports; those of earlier versions do not.
+    needs_grants: bool,
     may_report: bool,
     pub(super) random: Random,
 }
@@ -73,6 +74,7 @@ impl Agent {
                 last_session: 0,
                 server: index % shared.options.server.len(),
                 upgrade: Upgrade::default(),
+                needs_grants: false,
                 may_report: false,
                 random: Random::new(index as u64 + 1),
             })
@@ -168,9 +170,9 @@ impl Agent {
     }
 
     /// Prepares for a new connection: everything unacknowledged is sent again.
-    pub(super) fn rewind(&mut self, now: Instant) {
+    pub(super) fn rewind(&mut self, now: Instant, needs_grants: bool) {
         self.processes.rewind(now);
-        self.may_report = false;
+        (self.needs_grants, self.may_report) = (needs_grants, !needs_grants);
         self.operations.rewind();
         self.n_events_sent = 0;
     }
@@ -224,7 +226,7 @@ impl Agent {
         if let Some(granted) = granted
             && let Some(report) = processes.take_report(granted, now_ms(), random)
         {
-            self.may_report = false;
+            self.may_report = !self.needs_grants;
             self.shared.counters.reports.add(1);
             self.shared.counters.statuses.add(report.statuses.len());
             return Some(report.into());
