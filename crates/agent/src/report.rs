@@ -20,30 +20,62 @@ const USAGE_DELAY: Duration = Duration::from_secs(1);
 #[derive(Debug, Default)]
 pub struct Statuses {
     latest: HashMap<FullName, Latest>,
-    /// Names of dirty statuses, and perhaps of some that were forgotten since.
-    dirty: Vec<FullName>,
+    /// Names of dirty statuses whose state changed, and perhaps of some that were forgotten since.
+    moved: Vec<FullName>,
+    /// The same where only usage figures changed.
+    used: Vec<FullName>,
     due: Option<Instant>,
 }
 
 #[derive(Debug)]
 struct Latest {
     status: Status,
-    dirty: bool,
+    dirty: Dirty,
+}
+
+/// What was not sent yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Dirty {
+    No,
+    Usage,
+    State,
+}
+
+/// Which statuses may go into a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Granted {
+    All,
+    /// Those whose state changed, because a result waits that must not overtake them.
+    States,
+}
+
+impl Granted {
+    /// What may be reported now, if anything.
+    pub fn now(may_report: bool, is_due: bool, result_waits: bool) -> Option<Self> {
+        match may_report {
+            true => (is_due || result_waits).then_some(Self::All),
+            false => result_waits.then_some(Self::States),
+        }
+    }
 }
 
 impl Statuses {
     pub fn update(&mut self, name: FullName, status: Status, now: Instant) {
         let known = self.latest.get(&name);
-        let delay = match known.is_some_and(|known| differs_only_in_usage(&known.status, &status)) {
-            true => USAGE_DELAY,
-            false => STATE_DELAY,
+        let only_usage = known.is_some_and(|known| differs_only_in_usage(&known.status, &status));
+        let (delay, change) = match only_usage {
+            true => (USAGE_DELAY, Dirty::Usage),
+            false => (STATE_DELAY, Dirty::State),
         };
-        if !known.is_some_and(|known| known.dirty) {
-            self.dirty.push(name.clone());
+        let before = known.map_or(Dirty::No, |known| known.dirty);
+        match change {
+            _ if change <= before => {}
+            Dirty::State => self.moved.push(name.clone()),
+            Dirty::Usage | Dirty::No => self.used.push(name.clone()),
         }
         let due = now + delay;
         self.due = Some(self.due.map_or(due, |earlier| earlier.min(due)));
-        let dirty = true;
+        let dirty = before.max(change);
         self.latest.insert(name, Latest { status, dirty });
     }
 
@@ -53,11 +85,12 @@ impl Statuses {
 
     /// Makes every status dirty, for a new connection.
     pub fn rewind(&mut self, now: Instant) {
-        self.dirty = self.latest.keys().cloned().collect();
+        self.moved = self.latest.keys().cloned().collect();
+        self.used = Vec::new();
         self.latest
             .values_mut()
-            .for_each(|known| known.dirty = true);
-        self.due = (!self.dirty.is_empty()).then_some(now);
+            .for_each(|known| known.dirty = Dirty::State);
+        self.due = (!self.moved.is_empty()).then_some(now);
     }
 
     /// When the next report is due, if there is one.
@@ -66,25 +99,34 @@ impl Statuses {
     }
 
     /// The statuses of one frame; the rest stays due.
-    pub fn take(&mut self, budget: usize) -> Option<Report> {
+    pub fn take(&mut self, granted: Granted, budget: usize) -> Option<Report> {
         let mut report = Report::default();
         let mut size = 0;
         while size < budget
-            && let Some(name) = self.dirty.pop()
+            && let Some(name) = self.next_dirty(granted)
         {
-            let Some(known) = self.latest.get_mut(&name).filter(|known| known.dirty) else {
+            let is_dirty = |known: &&mut Latest| known.dirty != Dirty::No;
+            let Some(known) = self.latest.get_mut(&name).filter(is_dirty) else {
                 continue;
             };
-            known.dirty = false;
+            known.dirty = Dirty::No;
             let status = ProcessStatus::new(&name, &known.status);
             size += status.encoded_len();
             report.statuses.push(status);
         }
-        if self.dirty.is_empty() {
-            self.dirty = Vec::new();
+        if self.moved.is_empty() && self.used.is_empty() {
+            (self.moved, self.used) = (Vec::new(), Vec::new());
             self.due = None;
         }
         (!report.statuses.is_empty()).then_some(report)
+    }
+
+    fn next_dirty(&mut self, granted: Granted) -> Option<FullName> {
+        let moved = self.moved.pop();
+        moved.or_else(|| match granted {
+            Granted::All => self.used.pop(),
+            Granted::States => None,
+        })
     }
 }
 
@@ -135,10 +177,10 @@ mod tests {
         let (mut statuses, now) = (Statuses::default(), Instant::now());
         statuses.update(name(1), running(1.0), now);
         statuses.update(name(1), running(2.0), now);
-        let report = statuses.take(1000).unwrap();
+        let report = statuses.take(Granted::All, 1000).unwrap();
         assert_eq!(report.statuses.len(), 1);
         assert_eq!(report.statuses[0].cpu, 2.0);
-        assert_eq!(statuses.take(1000), None);
+        assert_eq!(statuses.take(Granted::All, 1000), None);
         assert_eq!(statuses.due(), None);
     }
 
@@ -147,7 +189,7 @@ mod tests {
         let (mut statuses, now) = (Statuses::default(), Instant::now());
         statuses.update(name(1), running(1.0), now);
         assert_eq!(statuses.due(), Some(now + STATE_DELAY));
-        statuses.take(1000);
+        statuses.take(Granted::All, 1000);
         statuses.update(name(1), running(2.0), now);
         assert_eq!(statuses.due(), Some(now + USAGE_DELAY));
         statuses.update(name(1), Status::default(), now);
@@ -166,7 +208,7 @@ mod tests {
         };
         let (mut statuses, now) = (Statuses::default(), Instant::now());
         statuses.update(name(1), checked(true, 1), now);
-        statuses.take(1000);
+        statuses.take(Granted::All, 1000);
         statuses.update(name(1), checked(true, 2), now);
         assert_eq!(statuses.due(), Some(now + USAGE_DELAY));
         statuses.update(name(1), checked(false, 3), now);
@@ -177,10 +219,10 @@ mod tests {
     fn a_long_report_is_split_into_frames() {
         let (mut statuses, now) = (Statuses::default(), Instant::now());
         (0..100).for_each(|n| statuses.update(name(n), running(1.0), now));
-        while statuses.take(200).is_some() {}
+        while statuses.take(Granted::All, 200).is_some() {}
         statuses.rewind(now);
         let mut seen = Vec::new();
-        while let Some(report) = statuses.take(200) {
+        while let Some(report) = statuses.take(Granted::All, 200) {
             assert!(report.encoded_len() < 400);
             seen.extend(report.statuses.into_iter().map(|s| s.name));
         }
@@ -190,11 +232,42 @@ mod tests {
     }
 
     #[test]
+    fn without_a_grant_only_changed_states_are_sent_and_the_rest_stays_due() {
+        let (mut statuses, now) = (Statuses::default(), Instant::now());
+        (0..4).for_each(|n| statuses.update(name(n), running(1.0), now));
+        while statuses.take(Granted::All, 200).is_some() {}
+        statuses.update(name(0), running(2.0), now);
+        statuses.update(name(1), running(2.0), now);
+        statuses.update(name(1), Status::default(), now);
+        statuses.update(
+            name(1),
+            Status {
+                cpu: 3.0,
+                ..Status::default()
+            },
+            now,
+        );
+        statuses.update(name(2), Status::default(), now);
+        let names = |report: Report| {
+            let mut names: Vec<_> = report.statuses.into_iter().map(|one| one.name).collect();
+            names.sort();
+            names
+        };
+        let states = statuses.take(Granted::States, 1000).unwrap();
+        assert_eq!(names(states), ["p1", "p2"]);
+        assert_eq!(statuses.take(Granted::States, 1000), None);
+        assert!(statuses.due().is_some());
+        let rest = statuses.take(Granted::All, 1000).unwrap();
+        assert_eq!(names(rest), ["p0"]);
+        assert_eq!(statuses.due(), None);
+    }
+
+    #[test]
     fn a_forgotten_process_is_not_reported() {
         let (mut statuses, now) = (Statuses::default(), Instant::now());
         statuses.update(name(1), running(1.0), now);
         statuses.forget(&name(1));
-        assert_eq!(statuses.take(1000), None);
+        assert_eq!(statuses.take(Granted::All, 1000), None);
         assert_eq!(statuses.due(), None);
     }
 }

@@ -16,7 +16,7 @@ use supervisor::Request;
 use tokio::io::{AsyncRead, AsyncWrite, WriteHalf};
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
-use wire::{Down, DownKind, Report, WireError};
+use wire::{Down, DownKind, Report, UpKind, WireError};
 
 mod hello;
 mod timed_read;
@@ -125,6 +125,7 @@ where
         frame_at: Instant::now(),
         heartbeat_at: Instant::now() + HEARTBEAT,
         welcomed: connection.welcomed,
+        may_report: false,
         is_asked_to_move: false,
         next: None,
         closing: None,
@@ -156,6 +157,8 @@ struct Session<'a, S> {
     /// would otherwise take it for dead.
     heartbeat_at: Instant,
     welcomed: WelcomeInfo,
+    /// Whether the next report of statuses may go. It needs a grant of a server that gives any.
+    may_report: bool,
     is_asked_to_move: bool,
     /// A server that has welcomed the agent and waits to take over, and since when.
     next: Option<(WelcomedConnection<S>, Instant)>,
@@ -240,6 +243,7 @@ impl<S: AsyncRead + AsyncWrite> Session<'_, S> {
     fn begin(&mut self) -> Result<(), WireError> {
         self.state.rewind();
         self.state.set_connected();
+        self.may_report = !self.welcomed.grants_reports;
         self.heartbeat_at = Instant::now() + HEARTBEAT;
         // The first report may be empty: it says that there is nothing to report.
         match self.state.due() {
@@ -320,8 +324,11 @@ impl<S: AsyncRead + AsyncWrite> Session<'_, S> {
             self.heartbeat_at = now + HEARTBEAT;
         }
         while self.writer.has_room()
-            && let Some(frame) = self.state.next_frame(now)
+            && let Some(frame) = self.state.next_frame(now, self.may_report)
         {
+            if matches!(frame.kind, Some(UpKind::Report(_))) {
+                self.may_report = !self.welcomed.grants_reports;
+            }
             self.writer.queue(frame)?;
         }
         while self.writer.has_room()
@@ -340,7 +347,8 @@ impl<S: AsyncRead + AsyncWrite> Session<'_, S> {
             return silent_at;
         }
         let heartbeat_at = self.heartbeat_at;
-        let report_at = self.state.due().unwrap_or(heartbeat_at);
+        let report_at = self.state.due().filter(|_| self.may_report);
+        let report_at = report_at.unwrap_or(heartbeat_at);
         let look_at = self.answers.due(Instant::now()).unwrap_or(heartbeat_at);
         silent_at.min(heartbeat_at).min(report_at).min(look_at)
     }
@@ -353,7 +361,10 @@ impl<S: AsyncRead + AsyncWrite> Session<'_, S> {
                 let now = (self.info.clock)();
                 self.state.command(&command, self.welcomed.clock, now);
             }
-            Some(DownKind::Ack(ack)) => self.state.acknowledge(ack),
+            Some(DownKind::Ack(ack)) => {
+                self.may_report |= ack.may_report;
+                self.state.acknowledge(ack);
+            }
             Some(DownKind::Bye(bye)) => return Err(bye.into()),
             Some(DownKind::Ask(ask)) => {
                 if let Some(request) = self.answers.take(&ask) {

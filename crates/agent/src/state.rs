@@ -17,7 +17,7 @@ use crate::answer::{Answers, HostChecker, HostFiles, UpgradeFolder};
 use crate::check::CheckSubject;
 use crate::facts::HostFacts;
 use crate::reconcile::{self, ClockOffset, HeldProcesses};
-use crate::report::Statuses;
+use crate::report::{Granted, Statuses};
 use crate::session::ConnectionNumbers;
 use crate::supervisor_link::{SupervisorGone, SupervisorLink};
 
@@ -246,11 +246,12 @@ impl AgentState {
         self.statuses.due()
     }
 
-    /// The next frame to send now. Statuses go before results, so that a result never overtakes the status it led to.
-    pub fn next_frame(&mut self, now: Instant) -> Option<Up> {
+    /// The next frame to send now. Statuses go before results, so that a result never overtakes the status it led to. Other
+    /// statuses wait until the server lets the agent report.
+    pub fn next_frame(&mut self, now: Instant, may_report: bool) -> Option<Up> {
         let is_due = self.statuses.due().is_some_and(|due| due <= now);
-        if (is_due || self.results.is_waiting())
-            && let Some(report) = self.statuses.take(wire::FRAME_BUDGET)
+        if let Some(granted) = Granted::now(may_report, is_due, self.results.is_waiting())
+            && let Some(report) = self.statuses.take(granted, wire::FRAME_BUDGET)
         {
             return Some(report.into());
         }

@@ -3,16 +3,17 @@
 //! The server issues certificates; this decides whether one is still valid: it must have been issued since its host was
 //! enrolled, and revoking ends the enrolment.
 
+mod batch;
 mod in_use;
 
 use std::sync::Arc;
 
-use model::access::{Audit, Caller, JoinToken};
+use batch::{Batches, Request};
+use model::access::{Audit, Caller};
 use model::change::{Changes, HostId, HostRow};
 use model::{AgentId, Host, UnixMillis};
 
 use crate::core::Core;
-use crate::draft::Draft;
 use crate::{Access, ControlError, Refused, secrets};
 
 /// Which agents may connect, and for which host.
@@ -20,6 +21,7 @@ use crate::{Access, ControlError, Refused, secrets};
 pub struct Enrolment {
     core: Arc<Core>,
     access: Arc<Access>,
+    batches: Arc<Batches>,
 }
 
 impl Enrolment {
@@ -27,6 +29,7 @@ impl Enrolment {
         Self {
             core: core.clone(),
             access: access.clone(),
+            batches: Arc::default(),
         }
     }
 
@@ -38,85 +41,15 @@ impl Enrolment {
         agent_id: Option<AgentId>,
         from: Option<std::net::IpAddr>,
     ) -> Result<AgentId, ControlError> {
-        let (hash, at) = (secrets::sha256(token), self.core.now());
-        let started_at = self.core.started_at;
-        let made = AgentId::parse(&secrets::hex(&secrets::random::<16>()))?;
-        let core = &self.core;
-        core.commit(move |world| {
-            let token = world
-                .accounts
-                .join_tokens
-                .values()
-                .find(|token| token.token_sha256 == hash);
-            let usable = token
-                .filter(|token| token.expires_at.0 == 0 || token.expires_at > at)
-                .filter(|token| token.host.is_none_or(|only| only == host));
-            let Some(token) = usable else {
-                let message =
-                    format!("the join token is unknown, has expired, or is not for host {host}");
-                return Err(ControlError::JoinTokenRefused(message));
-            };
-            let mut draft = Draft::new(world, at);
-            let id = draft.host(host);
-            let view = world.fleet.host(id);
-            let contact = view.and_then(|view| in_use::contact(&view, started_at, at));
-            if let Some(contact) = contact
-                && !token.replace
-            {
-                return Err(ControlError::HostInUse(contact.refusal(host)));
-            }
-            let view = world.fleet.host(id);
-            let before = view.and_then(|view| view.agent_id.cloned());
-            let agent = agent_id.clone().or(before).unwrap_or_else(|| made.clone());
-            if world
-                .fleet
-                .host_of_agent(&agent)
-                .is_some_and(|owner| owner != id)
-            {
-                return Err(ControlError::Conflict(format!(
-                    "agent id {agent} belongs to another host"
-                )));
-            }
-            let row = HostRow {
-                agent_id: Some(agent.clone()),
-                enrolled_at: at,
-                ..view.map_or_else(|| HostRow::new(id, host), |view| view.to_change())
-            };
-            let caller = Caller {
-                from,
-                ..Caller::system()
-            };
-            let audit = vec![Audit::new(
-                &caller,
-                at,
-                "enrol",
-                host.to_string(),
-                match contact {
-                    Some(_) => format!("token {}, in place of another agent", token.id),
-                    None => format!("token {}", token.id),
-                },
-            )];
-            let mut changes = Changes {
-                hosts: vec![row],
-                audit,
-                ..Default::default()
-            };
-            use_up(token, &mut changes);
-            Ok((changes, agent))
-        })
-        .await
-    }
-}
-
-/// Counts down the uses of a limited token, and deletes it after the last.
-fn use_up(token: &JoinToken, changes: &mut Changes) {
-    match token.uses_left {
-        None => {}
-        Some(0 | 1) => changes.join_tokens_gone.push(token.id.clone()),
-        Some(n) => changes.join_tokens.push(JoinToken {
-            uses_left: Some(n - 1),
-            ..token.clone()
-        }),
+        let request = Request {
+            token_sha256: secrets::sha256(token),
+            host,
+            agent_id,
+            made: AgentId::parse(&secrets::hex(&secrets::random::<16>()))?,
+            from,
+            at: self.core.now(),
+        };
+        self.batches.enrol(&self.core, request).await
     }
 }
 

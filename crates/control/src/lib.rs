@@ -291,6 +291,7 @@ impl Background {
             replicas::lease::run(replicas.clone(), stop.clone()),
             replicas::route::run(replicas.clone(), stop.clone()),
             replicas::run(replicas.clone(), heard, stop.clone()),
+            sessions::take_reports(sessions.clone(), stop.clone()),
             sessions::move_agents(sessions.clone(), stop.clone()),
             sessions::tell_dependencies(core.clone(), stop.clone()),
             operations::record(operations.clone(), records, stop.clone()),

@@ -6,6 +6,7 @@ mod config_files;
 mod dependencies;
 mod figures;
 mod held;
+mod intake;
 mod leaving;
 mod logs;
 mod moving;
@@ -17,6 +18,7 @@ mod runs;
 pub use config_files::FileOnHost;
 pub(crate) use dependencies::run as tell_dependencies;
 pub use held::{Comparison, DesiredState, HeldDifference, HeldView};
+pub(crate) use intake::run as take_reports;
 pub use logs::LogsOf;
 pub(crate) use moving::run as move_agents;
 pub(crate) use outbox::{Outbox, Outboxes};
@@ -39,6 +41,7 @@ use wire::{Ack, Command, Desired, DesiredProcess, Down, FRAME_BUDGET, Hello, Wel
 use crate::core::Core;
 use crate::operations::Tasks;
 use crate::{Access, ChangeEvent, Enrolment, Operations, Replicas};
+use intake::Intake;
 use outbox::ChangedProcesses;
 
 /// How many commands become frames at a time.
@@ -52,6 +55,7 @@ pub struct Sessions {
     enrolment: Arc<Enrolment>,
     replicas: Arc<Replicas>,
     operations: Arc<Operations>,
+    intake: Intake,
 }
 
 /// Why an agent may not connect, or must disconnect.
@@ -99,6 +103,7 @@ impl Sessions {
             enrolment: enrolment.clone(),
             replicas: replicas.clone(),
             operations: operations.clone(),
+            intake: Intake::default(),
         }
     }
 
@@ -145,7 +150,11 @@ impl Sessions {
             version,
             server_time_ms: at.0,
             server_version: env!("CARGO_PKG_VERSION").to_owned(),
+            grants_reports: true,
         });
+        if hello.waits_for_grants {
+            self.intake.welcome(&outbox);
+        }
         // Insert first, so that new changes reach the outbox; then look up what the agent has missed. From here on the
         // connection that this one replaces cannot mark the agent as disconnected.
         self.core.outboxes.insert(host, outbox.clone());
@@ -236,12 +245,14 @@ impl Session {
         }
         let mut frames = Vec::new();
         frames.extend(pending.welcome.map(Down::from));
-        if pending.heartbeat || !pending.results.is_empty() || pending.events_through > 0 {
+        let acknowledges = !pending.results.is_empty() || pending.events_through > 0;
+        if pending.heartbeat || pending.may_report || acknowledges {
             let results = pending.results.into_iter().map(Into::into).collect();
             frames.push(
                 Ack {
                     results,
                     events_through: pending.events_through,
+                    may_report: pending.may_report,
                 }
                 .into(),
             );

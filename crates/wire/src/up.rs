@@ -76,6 +76,9 @@ pub struct Hello {
     /// [`model::spec::SpecExtension::as_str`] of the sections of specs that it knows beyond those of the first version.
     #[prost(string, repeated, tag = "18")]
     pub extensions: Vec<String>,
+    /// It waits for [`crate::Ack::may_report`] before it reports statuses, if the server says [`crate::Welcome::grants_reports`].
+    #[prost(bool, tag = "19")]
+    pub waits_for_grants: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, prost::Message)]

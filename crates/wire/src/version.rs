@@ -6,7 +6,8 @@
 //!
 //! A field or a frame that old peers may skip needs no new version. Version 1 has gained these:
 //! [`crate::Ask`] and [`crate::Output`], [`crate::Command::sent_ms`], [`crate::Hello`] the fields from `session` on, [`crate::Move`],
-//! [`crate::Bye::rejoin`], [`crate::Hello::extensions`], of [`crate::ProcessStatus`] the fields from `process_state` on, and the memory in
+//! [`crate::Bye::rejoin`], [`crate::Hello::extensions`], [`crate::Hello::waits_for_grants`], [`crate::Welcome::grants_reports`],
+//! [`crate::Ack::may_report`], of [`crate::ProcessStatus`] the fields from `process_state` on, and the memory in
 //! [`crate::up::LastExitFrame`].
 
 /// The oldest supported version.

@@ -63,6 +63,7 @@ impl HelloTemplate {
             arch: info.facts.arch.clone(),
             program: info.facts.program.clone(),
             extensions: SpecExtensions::all().names().map(str::to_owned).collect(),
+            waits_for_grants: true,
         };
         Self {
             hello,
@@ -97,6 +98,7 @@ pub struct WelcomedConnection<S> {
 pub(super) struct WelcomeInfo {
     pub(super) since: Instant,
     pub(super) clock: ClockOffset,
+    pub(super) grants_reports: bool,
 }
 
 /// Sends the hello and waits for the welcome.
@@ -139,6 +141,7 @@ pub async fn say_hello<S: AsyncRead + AsyncWrite>(
         version,
         server_time_ms,
         server_version,
+        grants_reports,
     } = welcome;
     if !(version::OLDEST..=version::NEWEST).contains(&version) {
         return Err(EndReason::Version(version));
@@ -151,6 +154,7 @@ pub async fn say_hello<S: AsyncRead + AsyncWrite>(
         welcomed: WelcomeInfo {
             since: Instant::now(),
             clock: ClockOffset::new(UnixMillis(server_time_ms), (template.clock)()),
+            grants_reports,
         },
         sent_digest,
     })

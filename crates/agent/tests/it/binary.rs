@@ -148,7 +148,7 @@ impl Session {
             if let UpKind::Result(result) = self.receive_next().await {
                 let ack = Ack {
                     results: result.op.into_iter().collect(),
-                    events_through: 0,
+                    ..Ack::default()
                 };
                 self.frames.send(ack.into()).await.unwrap();
                 if result.op == Some(op(number).into()) {

@@ -93,6 +93,7 @@ impl World {
         let ack = Ack {
             results: self.results.iter().map(|n| op(*n).into()).collect(),
             events_through: self.events.last().copied().unwrap_or(0),
+            ..Ack::default()
         };
         // The agent may have disconnected; the next connection acknowledges again.
         let _ = server.send(ack.into()).await;
@@ -187,7 +188,7 @@ async fn a_long_absence_drops_the_oldest_events_and_no_result() {
     assert!(dropped > 0 && dropped < n_events / 10, "{dropped}");
 
     let (mut results, mut events) = (0, Vec::new());
-    while let Some(frame) = state.next_frame(tokio::time::Instant::now()) {
+    while let Some(frame) = state.next_frame(tokio::time::Instant::now(), true) {
         match frame.kind.unwrap() {
             UpKind::Result(_) => results += 1,
             UpKind::Event(event) => events.push(event.seq),

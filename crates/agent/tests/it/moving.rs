@@ -240,7 +240,7 @@ async fn unacknowledged_results_go_to_the_new_server_and_nothing_runs_twice() {
         // Acknowledged by the old server after the new one got the hello.
         let ack = Ack {
             results: vec![op(1).into()],
-            events_through: 0,
+            ..Ack::default()
         };
         send(&mut old, ack).await;
         let Request::AcknowledgeResults(_) = next_request(&mut supervisor).await else {

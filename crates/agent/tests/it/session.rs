@@ -215,13 +215,73 @@ async fn a_result_asked_for_again_is_sent_again_until_it_is_acknowledged() {
         ));
         let ack = Ack {
             results: vec![op(1).into()],
-            events_through: 0,
+            ..Ack::default()
         };
         send(&mut server, ack).await;
         let Some(Request::AcknowledgeResults(ids)) = supervisor.requests.recv().await else {
             panic!("no acknowledgement");
         };
         assert_eq!(ids, [op(1)]);
+    })
+    .await;
+}
+
+/// Statuses wait for a grant; heartbeats and results do not, and a result brings the changed states with it.
+#[tokio::test(start_paused = true)]
+async fn an_agent_reports_what_the_server_grants() {
+    let held = vec![recovered("n/a", 1), recovered("n/b", 1)];
+    let (mut state, supervisor) = state(
+        Recovered {
+            held,
+            under_way: vec![op(1)],
+            ..Recovered::default()
+        },
+        ROOM,
+    );
+    let notify = async |notice: Notice| supervisor.notices.send(notice).await.unwrap();
+    let grant = Ack {
+        may_report: true,
+        ..Ack::default()
+    };
+    session(&mut state, 4096, async |mut server| {
+        let Some(UpKind::Hello(hello)) = receive(&mut server).await else {
+            panic!("the first frame is no hello");
+        };
+        assert!(hello.waits_for_grants);
+        let welcome = Welcome {
+            version: 1,
+            grants_reports: true,
+            ..Welcome::default()
+        };
+        send(&mut server, welcome).await;
+        let began = Instant::now();
+        // The first report of a connection may be an empty one.
+        assert_eq!(report(&mut server).await, Report::default());
+        for (process, pid) in [("n/a", 1), ("n/b", 2)] {
+            notify(Notice::Status(name(process), running(pid))).await;
+        }
+        assert_eq!(report(&mut server).await, Report::default());
+        assert_eq!(began.elapsed().as_secs(), wire::HEARTBEAT_SECS);
+
+        notify(Notice::Ended(op(1), outcome(1))).await;
+        assert_eq!(report(&mut server).await.statuses.len(), 2);
+        let result = receive(&mut server).await;
+        assert!(matches!(result, Some(UpKind::Result(_))), "{result:?}");
+
+        let mut busier = running(2);
+        busier.cpu = 50.0;
+        notify(Notice::Status(name("n/b"), busier)).await;
+        assert_eq!(report(&mut server).await, Report::default());
+        send(&mut server, grant.clone()).await;
+        let granted = report(&mut server).await;
+        assert_eq!(granted.statuses.len(), 1);
+        assert_eq!(granted.statuses[0].cpu, 50.0);
+
+        // A grant is for one report.
+        notify(Notice::Status(name("n/a"), running(3))).await;
+        assert_eq!(report(&mut server).await, Report::default());
+        send(&mut server, grant).await;
+        assert_eq!(report(&mut server).await.statuses.len(), 1);
     })
     .await;
 }

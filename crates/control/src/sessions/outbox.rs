@@ -15,6 +15,7 @@ use tokio::time::Instant;
 use wire::{Bye, Dependencies, Move, Welcome};
 
 use super::config_files::FileSlots;
+use super::intake::ReportState;
 use super::question::Questions;
 use crate::lock_order;
 
@@ -31,6 +32,7 @@ pub(crate) struct Outbox {
     pub(super) pending: Mutex<Pending, { lock_order::OUTBOX }>,
     pub(crate) questions: Questions,
     pub(crate) file_slots: FileSlots,
+    pub(super) reports: ReportState,
     pub(super) notify: Notify,
     /// The session number, by which replicas compare connections.
     pub(super) session: AtomicU64,
@@ -57,6 +59,8 @@ pub(super) struct Pending {
     pub(super) events_through: u64,
     /// A heartbeat has to be answered, even with an empty acknowledgement.
     pub(super) heartbeat: bool,
+    /// The agent may send its next report of statuses.
+    pub(super) may_report: bool,
     pub(super) move_away: Option<Move>,
     pub(super) bye: Option<Bye>,
 }
@@ -90,10 +94,6 @@ impl Outbox {
     /// Lets the session look for new frames.
     pub(crate) fn wake(&self) {
         self.notify.notify_one();
-    }
-
-    pub(crate) fn answer_heartbeat(&self) {
-        self.change(|pending| pending.heartbeat = true);
     }
 }
 

@@ -1,12 +1,13 @@
-//! Receives agents' frames: statuses go into the fleet at once, results and events to the recorder.
+//! Receives agents' frames: statuses go into the fleet when it is their turn, results and events to the recorder.
 
-use fleet::Observed;
+use fleet::{FleetGuard, Observed};
 use model::bounds::MAX_MESSAGE;
-use model::change::EventRow;
+use model::change::{EventRow, HostId, ProcessId};
 use model::text::sanitize_line;
-use wire::{EventFrame, Report, ResultFrame, Up, UpKind};
+use model::{FullName, Status};
+use wire::{EventFrame, ProcessStatus, Report, ResultFrame, Up, UpKind};
 
-use super::{Refused, Session};
+use super::{Refused, Session, Sessions};
 use crate::operations::Record;
 
 impl Session {
@@ -35,60 +36,20 @@ impl Session {
             ));
         }
         let at = self.sessions.core.now();
+        self.sessions.core.fleet().heard(self.host, at);
         if report.statuses.is_empty() {
-            self.sessions.core.fleet().heard(self.host, at);
-            self.outbox.answer_heartbeat();
+            self.answer_heartbeat();
             return Ok(());
         }
-        let n_statuses = report.statuses.len() as u64;
-        let (mut changed, mut moved) = (Vec::new(), Vec::new());
-        let mut is_surplus = false;
-        {
-            let mut fleet = self.sessions.core.fleet_mut();
-            fleet.heard(self.host, at);
-            for status in report.statuses {
-                let name = status.full_name().map_err(|e| malformed(&e.to_string()))?;
-                let mut status = status.into_status();
-                let held = (status.flag, status.managed);
-                // The server's clock, so that ages are comparable between hosts.
-                status.reported_at = at;
-                let known = fleet.name_id(&name);
-                let held_before = known
-                    .and_then(|name| fleet.process(self.host, name))
-                    .and_then(|row| row.held());
-                let observed = fleet.observe(self.host, &name, status);
-                if let Observed::Changed(id) = observed {
-                    changed.push(id);
-                    is_surplus |= fleet
-                        .row(id)
-                        .and_then(|row| row.owner())
-                        .is_some_and(|owner| fleet.view().surplus().contains(owner.0));
-                }
-                if let Observed::Changed(id) | Observed::Refreshed(id) = observed
-                    && let Some(row) = fleet.row(id)
-                    && let (Some(flag), Some(managed)) = held
-                    // The report before may still wait in the recorder's queue: this one must come after it.
-                    && ((row.flag(), row.managed()) != (flag, managed)
-                        || held_before.is_some_and(|before| before != (flag, managed)))
-                {
-                    moved.push(Record::Flags {
-                        host: self.host,
-                        process: name,
-                        flag,
-                        managed,
-                    });
-                }
-            }
-        }
-        self.sessions.core.counters.statuses.add(n_statuses);
-        if is_surplus {
-            self.sessions.core.retire.notify_one();
-        }
-        for record in moved {
-            self.record(record).await?;
-        }
-        self.sessions.core.publish_statuses(&changed, at);
-        Ok(())
+        let parse = |status: ProcessStatus| {
+            let name = status.full_name().map_err(|e| malformed(&e.to_string()))?;
+            let mut status = status.into_status();
+            // The server's clock, so that ages are comparable between hosts.
+            status.reported_at = at;
+            Ok(ReportedStatus { name, status })
+        };
+        let statuses: Result<Vec<_>, Refused> = report.statuses.into_iter().map(parse).collect();
+        self.take_statuses(statuses?).await
     }
 
     async fn result(&self, frame: ResultFrame) -> Result<(), Refused> {
@@ -122,13 +83,97 @@ impl Session {
     }
 
     async fn record(&self, record: Record) -> Result<(), Refused> {
+        // A reader of the result finds the status that led to it.
+        self.settle().await;
+        self.sessions.record(record).await
+    }
+}
+
+/// A status whose frame was valid.
+#[derive(Debug)]
+pub(super) struct ReportedStatus {
+    name: FullName,
+    status: Status,
+}
+
+/// What one agent reported.
+#[derive(Debug)]
+pub(super) struct Reports {
+    pub(super) host: HostId,
+    pub(super) statuses: Vec<ReportedStatus>,
+}
+
+/// What has to be done about statuses once they are in the fleet.
+#[derive(Debug, Default)]
+struct Applied {
+    n_statuses: u64,
+    changed: Vec<ProcessId>,
+    moved: Vec<Record>,
+    is_surplus: bool,
+}
+
+impl Applied {
+    fn apply(&mut self, fleet: &mut FleetGuard<'_>, host: HostId, reported: ReportedStatus) {
+        let ReportedStatus { name, status } = reported;
+        let held = (status.flag, status.managed);
+        let known = fleet.name_id(&name);
+        let held_before = known
+            .and_then(|name| fleet.process(host, name))
+            .and_then(|row| row.held());
+        let observed = fleet.observe(host, &name, status);
+        self.n_statuses += 1;
+        if let Observed::Changed(id) = observed {
+            self.changed.push(id);
+            self.is_surplus |= fleet
+                .row(id)
+                .and_then(|row| row.owner())
+                .is_some_and(|owner| fleet.view().surplus().contains(owner.0));
+        }
+        if let Observed::Changed(id) | Observed::Refreshed(id) = observed
+            && let Some(row) = fleet.row(id)
+            && let (Some(flag), Some(managed)) = held
+            // The report before may still wait in the recorder's queue: this one must come after it.
+            && ((row.flag(), row.managed()) != (flag, managed)
+                || held_before.is_some_and(|before| before != (flag, managed)))
+        {
+            self.moved.push(Record::Flags {
+                host,
+                process: name,
+                flag,
+                managed,
+            });
+        }
+    }
+}
+
+impl Sessions {
+    /// Puts reports into the fleet, all at once.
+    pub(super) async fn apply(&self, all: Vec<Reports>) -> Result<(), Refused> {
+        let mut applied = Applied::default();
+        {
+            let mut fleet = self.core.fleet_mut();
+            for Reports { host, statuses } in all {
+                for reported in statuses {
+                    applied.apply(&mut fleet, host, reported);
+                }
+            }
+        }
+        self.core.counters.statuses.add(applied.n_statuses);
+        if applied.is_surplus {
+            self.core.retire.notify_one();
+        }
+        for record in applied.moved {
+            self.record(record).await?;
+        }
+        self.core
+            .publish_statuses(&applied.changed, self.core.now());
+        Ok(())
+    }
+
+    async fn record(&self, record: Record) -> Result<(), Refused> {
         let stopping = || Refused::for_now("the server is stopping");
-        self.sessions
-            .operations
-            .records
-            .send(record)
-            .await
-            .map_err(|_| stopping())
+        let sent = self.operations.records.send(record).await;
+        sent.map_err(|_| stopping())
     }
 }
 

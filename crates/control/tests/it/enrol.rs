@@ -1,11 +1,13 @@
 //! A join token does not replace a live agent, unless an operator allows it.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use control::{ControlError, NewJoinToken};
 use model::{AgentId, Host};
 use testing::wait::until_async as until;
 use testkit::FakeAgent;
+use tokio::task::JoinSet;
 use wire::DownKind;
 
 use crate::rig::Rig;
@@ -176,4 +178,70 @@ async fn an_agent_of_another_replica_is_not_replaced() {
         .await;
     joined.unwrap();
     assert!(bye(&agent).await.contains("certificate replaced"));
+}
+
+/// Enrols hosts `NET.1` and so on at the same time.
+async fn join_all(
+    rig: &Rig,
+    token: &str,
+    (net, n): (&str, usize),
+    id: Option<AgentId>,
+) -> Vec<Result<AgentId, ControlError>> {
+    let mut joining = JoinSet::new();
+    for host in 1..=n {
+        let enrolment = rig.control.enrolment().clone();
+        let host: Host = format!("{net}.{host}").parse().unwrap();
+        let (token, id) = (token.to_owned(), id.clone());
+        joining.spawn(async move { enrolment.enrol(&token, host, id, None).await });
+    }
+    joining.join_all().await
+}
+
+#[tokio::test]
+async fn enrolments_at_the_same_time_share_commits() {
+    const N: usize = 250;
+    let rig = Rig::new().await;
+    rig.agent("10.0.9.9").await;
+    let before = rig.control.figures().commits;
+    let joined = join_all(&rig, "join-me", ("10.1.0", N), None).await;
+    let ids: HashSet<AgentId> = joined.into_iter().map(Result::unwrap).collect();
+    assert_eq!(ids.len(), N);
+    let commits = rig.control.figures().commits - before;
+    assert!(commits < N as u64 / 10, "{commits} commits");
+    assert_eq!(rig.control.inspect_fleet().hosts().count(), N + 1);
+}
+
+#[tokio::test]
+async fn enrolments_at_the_same_time_do_not_share_the_last_use_of_a_token_or_an_id() {
+    let rig = Rig::new().await;
+    rig.agent("10.0.9.9").await;
+    let new = NewJoinToken {
+        uses: Some(3),
+        ..NewJoinToken::default()
+    };
+    let access = rig.control.access();
+    let created = access.create_join_token(&rig.caller, new).await;
+    let token = created.unwrap().1;
+    let n_joined = |joined: &[Result<_, _>]| joined.iter().filter(|one| one.is_ok()).count();
+    let joined = join_all(&rig, &token, ("10.2.0", 10), None).await;
+    assert_eq!(n_joined(&joined), 3, "{joined:?}");
+
+    let id = AgentId::parse("an-id-for-one-host").unwrap();
+    let joined = join_all(&rig, "join-me", ("10.3.0", 10), Some(id)).await;
+    assert_eq!(n_joined(&joined), 1, "{joined:?}");
+}
+
+#[tokio::test]
+async fn enrolments_while_the_store_is_away_are_answered() {
+    let rig = Rig::new().await;
+    rig.agent("10.0.9.9").await;
+    rig.loses_its_store().await;
+    let joined = join_all(&rig, "join-me", ("10.4.0", 20), None).await;
+    let is_for_now = |joined: &Result<_, _>| {
+        matches!(
+            joined,
+            Err(ControlError::Unavailable(_) | ControlError::Busy(_))
+        )
+    };
+    assert!(joined.iter().all(is_for_now), "{joined:?}");
 }

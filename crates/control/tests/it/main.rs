@@ -9,6 +9,7 @@ mod config_files;
 mod enrol;
 mod events;
 mod fold;
+mod intake;
 mod job_pause;
 mod jobs;
 mod leaving;

@@ -94,6 +94,7 @@ pub(super) async fn run<S: AsyncRead + AsyncWrite + Unpin>(
     // A session lasts for weeks: it holds only what it needs.
     drop(hello);
     let ended = exchange(&session, &mut frames, stop).await;
+    session.settle_last().await;
     match &ended {
         Ok(()) => tracing::info!(host = %certified, "agent disconnected"),
         Err(error) => tracing::info!(host = %certified, %error, "agent disconnected"),

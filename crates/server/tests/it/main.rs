@@ -12,6 +12,7 @@ mod http_limits;
 mod install;
 mod native;
 mod openapi;
+mod overload;
 mod random;
 mod receiver;
 mod reference;

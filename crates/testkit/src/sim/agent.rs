@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ::agent::backoff::{Attempt, Backoff};
 use ::agent::identity::Identity;
+use ::agent::report::Granted;
 use ::agent::tls::session_config;
 use model::event::{Event, EventKind};
 use model::spec::SpecExtensions;
@@ -46,6 +47,9 @@ pub(super) struct Agent {
     last_session: u64,
     server: usize,
     pub(super) upgrade: Upgrade,
+    /// The server grants reports; those of earlier versions do not.
+    needs_grants: bool,
+    may_report: bool,
     pub(super) random: Random,
 }
 
@@ -70,6 +74,8 @@ impl Agent {
                 last_session: 0,
                 server: index % shared.options.server.len(),
                 upgrade: Upgrade::default(),
+                needs_grants: false,
+                may_report: false,
                 random: Random::new(index as u64 + 1),
             })
         });
@@ -159,12 +165,14 @@ impl Agent {
             arch: ARCH.to_owned(),
             program: "muster-agent".to_owned(),
             extensions: SpecExtensions::all().names().map(str::to_owned).collect(),
+            waits_for_grants: true,
         }
     }
 
     /// Prepares for a new connection: everything unacknowledged is sent again.
-    pub(super) fn rewind(&mut self, now: Instant) {
-        self.processes.mark_all_dirty(now);
+    pub(super) fn rewind(&mut self, now: Instant, needs_grants: bool) {
+        self.processes.rewind(now);
+        (self.needs_grants, self.may_report) = (needs_grants, !needs_grants);
         self.operations.rewind();
         self.n_events_sent = 0;
     }
@@ -191,6 +199,7 @@ impl Agent {
     }
 
     pub(super) fn acknowledge(&mut self, ack: &Ack) {
+        self.may_report |= ack.may_report;
         if !ack.results.is_empty() {
             self.operations
                 .acknowledge(&ack.results, now_ms(), &self.shared);
@@ -204,12 +213,20 @@ impl Agent {
         }
     }
 
-    /// The next frame to send now. A result never overtakes the status that it led to.
+    /// When the next report is due, if one may be sent.
+    pub(super) fn report_due(&self) -> Option<Instant> {
+        self.processes.due().filter(|_| self.may_report)
+    }
+
+    /// The next frame to send now. A result never overtakes the status that it led to. Other statuses wait for a grant.
     pub(super) fn next_frame(&mut self, now: Instant) -> Option<Up> {
         let is_due = self.processes.due().is_some_and(|due| due <= now);
-        if (is_due || self.operations.is_waiting())
-            && let Some(report) = self.processes.take_report(now_ms(), &mut self.random)
+        let granted = Granted::now(self.may_report, is_due, self.operations.is_waiting());
+        let (processes, random) = (&mut self.processes, &mut self.random);
+        if let Some(granted) = granted
+            && let Some(report) = processes.take_report(granted, now_ms(), random)
         {
+            self.may_report = !self.needs_grants;
             self.shared.counters.reports.add(1);
             self.shared.counters.statuses.add(report.statuses.len());
             return Some(report.into());

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ::agent::report::Granted;
 use model::digest::{definition_hash, held_hash};
 use model::{FullName, Op};
 use prost::Message;
@@ -28,6 +29,8 @@ pub(super) struct Processes {
     /// The names of a full list so far, while it is arriving.
     listed: Option<Vec<Arc<FullName>>>,
     n_dirty: usize,
+    /// How many of them have changed their state.
+    n_moved: usize,
     due: Option<Instant>,
 }
 
@@ -41,6 +44,8 @@ struct HeldProcess {
     flag: u8,
     managed: bool,
     is_dirty: bool,
+    /// More than its figures is dirty.
+    has_moved: bool,
     cannot_start: bool,
 }
 
@@ -107,6 +112,7 @@ impl Processes {
                     flag: UNREGISTERED as u8,
                     managed: false,
                     is_dirty: false,
+                    has_moved: false,
                     cannot_start: false,
                 });
                 self.held.len() - 1
@@ -175,7 +181,14 @@ impl Processes {
         }
     }
 
-    /// Makes every status due now: for a new connection, or for new usage figures.
+    /// Makes every status due now, for a new connection.
+    pub(super) fn rewind(&mut self, now: Instant) {
+        self.mark_all_dirty(now);
+        self.held.iter_mut().for_each(|held| held.has_moved = true);
+        self.n_moved = self.held.len();
+    }
+
+    /// Makes every status due now, with new usage figures.
     pub(super) fn mark_all_dirty(&mut self, now: Instant) {
         self.held.iter_mut().for_each(|held| held.is_dirty = true);
         self.n_dirty = self.held.len();
@@ -185,24 +198,41 @@ impl Processes {
     fn mark_dirty(&mut self, at: usize) {
         let held = &mut self.held[at];
         self.n_dirty += usize::from(!held.is_dirty);
-        held.is_dirty = true;
+        self.n_moved += usize::from(!held.has_moved);
+        (held.is_dirty, held.has_moved) = (true, true);
         self.due.get_or_insert_with(|| Instant::now() + STATE_DELAY);
     }
 
     /// The statuses of one frame; the rest stays due.
-    pub(super) fn take_report(&mut self, now_ms: i64, random: &mut Random) -> Option<Report> {
+    pub(super) fn take_report(
+        &mut self,
+        granted: Granted,
+        now_ms: i64,
+        random: &mut Random,
+    ) -> Option<Report> {
         let mut report = Report::default();
         let mut size = 0;
+        let n = match granted {
+            Granted::All => self.n_dirty,
+            Granted::States => self.n_moved,
+        };
         if self.n_dirty == 0 {
             self.due = None;
+        }
+        if n == 0 {
             return None;
         }
-        report.statuses.reserve_exact(self.n_dirty);
-        for held in self.held.iter_mut().filter(|held| held.is_dirty) {
+        report.statuses.reserve_exact(n);
+        let is_wanted = |held: &&mut HeldProcess| match granted {
+            Granted::All => held.is_dirty,
+            Granted::States => held.has_moved,
+        };
+        for held in self.held.iter_mut().filter(is_wanted) {
             if size >= wire::FRAME_BUDGET {
                 break;
             }
-            held.is_dirty = false;
+            self.n_moved -= usize::from(held.has_moved);
+            (held.is_dirty, held.has_moved) = (false, false);
             let status = held.status(now_ms, random);
             size += status.encoded_len();
             report.statuses.push(status);
@@ -225,6 +255,7 @@ impl Processes {
             if !stays {
                 self.digest ^= held.hash;
                 self.n_dirty -= usize::from(held.is_dirty);
+                self.n_moved -= usize::from(held.has_moved);
             }
             stays
         });
@@ -330,14 +361,18 @@ mod tests {
             &names,
             &mut random,
         );
-        let report = processes.take_report(9, &mut random).unwrap();
+        let report = processes.take_report(Granted::All, 9, &mut random).unwrap();
         assert_eq!(report.statuses.len(), 2);
-        assert!(processes.take_report(9, &mut random).is_none());
+        assert!(
+            processes
+                .take_report(Granted::All, 9, &mut random)
+                .is_none()
+        );
 
         let a = names.keep("gse/a".parse().unwrap());
         let wanted = processes.operate(&a, Op::Start, 9, &mut random);
         assert_eq!(wanted, Some((1, true)));
-        let report = processes.take_report(9, &mut random).unwrap();
+        let report = processes.take_report(Granted::All, 9, &mut random).unwrap();
         assert_eq!((report.statuses.len(), report.statuses[0].state), (1, 1));
         assert_eq!(processes.due(), None);
     }

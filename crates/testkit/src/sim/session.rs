@@ -47,6 +47,7 @@ type AgentWriter = Writer<WriteHalf<TlsStream<TcpStream>>>;
 pub(super) struct Connection {
     reader: FramedRead<ReadHalf<TlsStream<TcpStream>>, Codec<Down, Up>>,
     writer: AgentWriter,
+    grants_reports: bool,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -80,6 +81,7 @@ impl Connector {
         let mut connection = Connection {
             reader: FramedRead::with_capacity(read, Codec::new(), READ_BUFFER),
             writer: Writer::new(write),
+            grants_reports: false,
         };
         connection.writer.queue(self.hello.into())?;
         while connection.writer.is_busy() {
@@ -87,7 +89,10 @@ impl Connector {
         }
         let first = timeout(STEP, connection.reader.next()).await;
         match first.ok().flatten().transpose()?.and_then(|down| down.kind) {
-            Some(DownKind::Welcome(_)) => Ok(connection),
+            Some(DownKind::Welcome(welcome)) => {
+                connection.grants_reports = welcome.grants_reports;
+                Ok(connection)
+            }
             Some(DownKind::Bye(bye)) if bye.permanent => Err(OpenError::Refused),
             _ => Err(OpenError::NoWelcome),
         }
@@ -164,7 +169,7 @@ pub(super) async fn run_session(mut connection: Connection, agent: &mut Agent) -
         event_at: None,
     };
     let mut moving: Option<Moving> = None;
-    agent.rewind(now);
+    agent.rewind(now, connection.grants_reports);
     // The first report may be empty: it says that there is nothing to report.
     if agent.processes.len() == 0 && connection.writer.queue(Report::default().into()).is_err() {
         return SessionEnd::Lost;
@@ -177,7 +182,7 @@ pub(super) async fn run_session(mut connection: Connection, agent: &mut Agent) -
             return SessionEnd::Upgraded;
         }
         let wake_at = schedule.wake_at(agent, &connection.writer);
-        let Connection { reader, writer } = &mut connection;
+        let Connection { reader, writer, .. } = &mut connection;
         tokio::select! {
             frame = reader.next() => {
                 schedule.heard_at = Instant::now();
@@ -318,7 +323,7 @@ impl Schedule {
         [
             operation_at,
             Some(self.heartbeat_at),
-            agent.processes.due(),
+            agent.report_due(),
             self.statuses_at,
             self.event_at,
         ]

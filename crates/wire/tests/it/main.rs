@@ -308,6 +308,17 @@ fn downs() -> Vec<(&'static str, Down)> {
                 version: 1,
                 server_time_ms: 5,
                 server_version: "0.1.0".into(),
+                grants_reports: false,
+            }
+            .into(),
+        ),
+        (
+            "down-welcome-grants",
+            Welcome {
+                version: 1,
+                server_time_ms: 5,
+                server_version: "0.1.0".into(),
+                grants_reports: true,
             }
             .into(),
         ),
@@ -358,6 +369,15 @@ fn downs() -> Vec<(&'static str, Down)> {
             Ack {
                 results: vec![OP],
                 events_through: 9,
+                may_report: false,
+            }
+            .into(),
+        ),
+        (
+            "down-ack-grant",
+            Ack {
+                may_report: true,
+                ..Default::default()
             }
             .into(),
         ),

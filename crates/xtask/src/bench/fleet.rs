@@ -8,6 +8,7 @@ pub(crate) mod console;
 mod load;
 pub(crate) mod mixed;
 mod operate;
+mod overload;
 mod restart;
 mod up;
 pub(crate) mod watch;
@@ -25,6 +26,7 @@ Examples:
   cargo xtask bench fleet
   cargo xtask bench fleet --agents 1000            a quick look
   cargo xtask bench fleet --relay                  all agents connect through one relay
+  cargo xtask bench fleet --overload-secs 300      more statuses than the server can take, for five minutes
   cargo xtask bench fleet --replicas 3             three servers on PostgreSQL and NATS, started from this machine's packages
 
 Each agent needs an open file in the server and one in the simulator: see `ulimit -n`.";
@@ -49,6 +51,9 @@ pub(crate) struct Args {
     /// How long each load is kept up.
     #[arg(long, default_value_t = 10)]
     secs: u64,
+    /// How long three times as many statuses are reported as the servers take at most, while operations run.
+    #[arg(long, default_value_t = 10)]
+    overload_secs: u64,
     /// Operations on all hosts; the table shows the median of them.
     #[arg(long, default_value_t = 5)]
     operations: usize,
@@ -60,6 +65,10 @@ pub(crate) struct Args {
 impl Args {
     fn n_processes(&self) -> usize {
         self.agents * self.procs
+    }
+
+    fn overload_time(&self) -> Duration {
+        Duration::from_secs(self.overload_secs)
     }
 
     fn load_time(&self) -> Duration {
@@ -82,7 +91,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let (mut deployment, enrolment) = Deployment::start(&fleet)?;
     up::enrolled(args, enrolment, &mut table);
     up::measure(args, &mut deployment, &mut table)?;
-    load::measure(args, &mut deployment, &mut table)?;
+    let most = load::measure(args, &mut deployment, &mut table)?;
+    overload::measure(args, &mut deployment, most, &mut table)?;
     operate::measure(args, &mut deployment, &mut table)?;
     restart::measure(args, &mut deployment, &mut table)?;
     table.print();

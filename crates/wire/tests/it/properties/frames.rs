@@ -38,11 +38,11 @@ prop_compose! {
         texts in [text(), text(), text(), text(), text(), text(), text()],
         held_ops in vec(op(), 0..4),
         [missing, extensions] in [vec(text(), 0..4), vec(text(), 0..4)],
-        root in any::<bool>(),
+        (root, waits_for_grants) in any::<(bool, bool)>(),
     ) -> Hello {
         let (oldest, newest, cloud, held_digest, cores, memory_kib, session) = numbers;
         let [agent_version, ip, agent_id, hostname, kernel, arch, program] = texts;
-        Hello { oldest, newest, agent_version, cloud, ip, agent_id, held_digest, held_ops, root, hostname, kernel, cores, memory_kib, session, missing, arch, program, extensions }
+        Hello { oldest, newest, agent_version, cloud, ip, agent_id, held_digest, held_ops, root, hostname, kernel, cores, memory_kib, session, missing, arch, program, extensions, waits_for_grants }
     }
 }
 
@@ -150,18 +150,21 @@ prop_compose! {
 }
 
 pub(super) fn down() -> impl Strategy<Value = Down> {
-    let welcome =
-        (any::<(u32, i64)>(), text()).prop_map(|((version, server_time_ms), server_version)| {
-            Welcome {
-                version,
-                server_time_ms,
-                server_version,
-            }
-        });
-    let ack = (vec(op(), 0..4), any::<u64>()).prop_map(|(results, events_through)| Ack {
-        results,
-        events_through,
-    });
+    let welcome = (any::<(u32, i64, bool)>(), text()).prop_map(
+        |((version, server_time_ms, grants_reports), server_version)| Welcome {
+            version,
+            server_time_ms,
+            server_version,
+            grants_reports,
+        },
+    );
+    let ack = (vec(op(), 0..4), any::<(u64, bool)>()).prop_map(
+        |(results, (events_through, may_report))| Ack {
+            results,
+            events_through,
+            may_report,
+        },
+    );
     let bye = (text(), any::<bool>()).prop_map(|(reason, permanent)| Bye {
         reason,
         permanent,

@@ -1,4 +1,4 @@
-//! Status load: an idle fleet, a steady load, and the maximum.
+//! Status load: an idle fleet, a steady load, and the maximum, which is returned in statuses per second.
 
 use std::time::{Duration, Instant};
 
@@ -29,7 +29,7 @@ pub(super) fn measure(
     args: &Args,
     deployment: &mut Deployment,
     table: &mut Table,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<f64> {
     let (_, idle) = under(deployment, 0.0, args.load_time().max(HEARTBEAT))?;
     row(
         table,
@@ -69,7 +69,8 @@ pub(super) fn measure(
         "≥ 200,000/s",
     );
     deployment.simulator.tell("rate 0")?;
-    deployment.until_quiet(PATIENCE)
+    deployment.until_quiet(PATIENCE)?;
+    Ok(taken)
 }
 
 /// The relay's share, if there is one.

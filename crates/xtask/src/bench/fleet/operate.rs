@@ -146,7 +146,7 @@ pub(super) fn series(
     Ok(all)
 }
 
-fn operate(client: &mut Client, hosts: &str, name: &str) -> anyhow::Result<Operated> {
+pub(super) fn operate(client: &mut Client, hosts: &str, name: &str) -> anyhow::Result<Operated> {
     let body = format!(
         r#"{{"meta":{{"namespace":"bench","name":"{name}"}},"hosts":{hosts},"op_type":0}}"#
     );

@@ -1,0 +1,291 @@
+//! Statuses wait here for their turn, so that heartbeats, operations and results go before them however many there are.
+//!
+//! An agent that waits for grants has at most one report of its own accord on the way. One task applies what has arrived, many
+//! reports at a time, and then grants the next ones: as many as keep the server busy, fewer as soon as other tasks wait longer for
+//! their turn than [`BUSY`]. So under any load the rest of the work finds a short queue, and statuses that were not asked for
+//! stay with their agents, where newer ones replace them. A result waits only for the statuses that its own agent sent before it.
+//!
+//! Agents of earlier versions send when they like: their sessions apply their reports themselves.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use locks::Mutex;
+use model::change::HostId;
+use tokio::sync::{Notify, watch};
+use tokio::task::yield_now;
+use tokio::time::{Instant, timeout};
+
+use super::report::{ReportedStatus, Reports};
+use super::{Outbox, Session, Sessions};
+use crate::stopped;
+
+/// How many statuses are applied at a time: a few milliseconds under the lock of the fleet.
+const BATCH: usize = 2048;
+/// With so many statuses waiting, further ones are applied by their own sessions.
+const MAX_WAITING: usize = 64 * 1024;
+/// With so many statuses waiting, no more are granted than were applied.
+const ENOUGH_WAITING: usize = 2 * BATCH;
+/// When one turn of all tasks takes longer, the server has more to do than it can.
+const BUSY: Duration = Duration::from_millis(20);
+/// How many reports are granted at a time while the server is not busy, beside those that take the place of applied ones.
+const MORE_GRANTS: usize = 64;
+/// How many while it is, at least.
+const FEWEST_GRANTS: usize = 4;
+/// How long the end of a session waits for its last statuses.
+const LAST_STATUSES: Duration = Duration::from_secs(1);
+
+#[derive(Debug, Default)]
+pub(crate) struct Intake {
+    queues: Mutex<Queues>,
+    work: Notify,
+    is_closed: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct Queues {
+    /// Agents whose next frame waits for their statuses.
+    urgent: VecDeque<Agent>,
+    /// Agents with statuses that wait. Those that were urgent meanwhile have none any more.
+    waiting: VecDeque<Agent>,
+    n_statuses: usize,
+    /// Agents to grant a report, in the order in which they were last heard.
+    ungranted: VecDeque<Arc<Outbox>>,
+}
+
+#[derive(Debug)]
+struct Agent {
+    host: HostId,
+    outbox: Arc<Outbox>,
+}
+
+/// What the intake knows of one session.
+#[derive(Debug, Default)]
+pub(crate) struct ReportState {
+    /// The agent reports only what it was granted.
+    waits_for_grants: AtomicBool,
+    /// It is in the queue of those to be granted.
+    is_ungranted: AtomicBool,
+    progress: Mutex<Progress>,
+    applied: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Progress {
+    waiting: Vec<ReportedStatus>,
+    is_applying: bool,
+}
+
+impl ReportState {
+    fn waits_for_grants(&self) -> bool {
+        self.waits_for_grants.load(Ordering::SeqCst)
+    }
+
+    fn is_applied(&self) -> bool {
+        let progress = self.progress.lock();
+        progress.waiting.is_empty() && !progress.is_applying
+    }
+}
+
+impl Intake {
+    /// Lets the agent of a new session report as soon as there is time for it.
+    pub(super) fn welcome(&self, outbox: &Arc<Outbox>) {
+        let reports = &outbox.reports;
+        reports.waits_for_grants.store(true, Ordering::SeqCst);
+        self.owe(&mut self.queues.lock(), outbox.clone());
+        self.work.notify_one();
+    }
+
+    fn owe(&self, queues: &mut Queues, outbox: Arc<Outbox>) {
+        if !outbox.reports.is_ungranted.swap(true, Ordering::SeqCst) {
+            queues.ungranted.push_back(outbox);
+        }
+    }
+
+    /// Queues statuses; returns them if their session has to apply them itself.
+    fn queue(&self, host: HostId, outbox: &Arc<Outbox>, reports: Reports) -> Option<Reports> {
+        let mut queues = self.queues.lock();
+        let n_statuses = queues.n_statuses + reports.statuses.len();
+        if n_statuses > MAX_WAITING || self.is_closed.load(Ordering::SeqCst) {
+            return Some(reports);
+        }
+        queues.n_statuses = n_statuses;
+        let mut progress = outbox.reports.progress.lock();
+        if progress.waiting.is_empty() {
+            let outbox = outbox.clone();
+            queues.waiting.push_back(Agent { host, outbox });
+            progress.waiting = reports.statuses;
+        } else {
+            progress.waiting.extend(reports.statuses);
+        }
+        self.work.notify_one();
+        None
+    }
+
+    /// Puts the statuses of one agent before all others.
+    fn hurry(&self, host: HostId, outbox: &Arc<Outbox>) {
+        let outbox = outbox.clone();
+        self.queues.lock().urgent.push_back(Agent { host, outbox });
+        self.work.notify_one();
+    }
+
+    /// The next statuses to apply.
+    fn take(&self) -> Vec<(Agent, Reports)> {
+        let mut queues = self.queues.lock();
+        let (mut batch, mut n_statuses) = (Vec::new(), 0);
+        while n_statuses < BATCH {
+            let next = queues.urgent.pop_front();
+            let Some(agent) = next.or_else(|| queues.waiting.pop_front()) else {
+                break;
+            };
+            let mut progress = agent.outbox.reports.progress.lock();
+            let statuses = std::mem::take(&mut progress.waiting);
+            if statuses.is_empty() {
+                continue;
+            }
+            progress.is_applying = true;
+            drop(progress);
+            n_statuses += statuses.len();
+            let host = agent.host;
+            batch.push((agent, Reports { host, statuses }));
+        }
+        queues.n_statuses -= n_statuses;
+        batch
+    }
+
+    /// Grants reports to agents that wait for it, after so many were applied.
+    fn grant(&self, n_applied: usize, is_busy: bool) {
+        let granted: Vec<Arc<Outbox>> = {
+            let mut queues = self.queues.lock();
+            let n = match is_busy {
+                true => FEWEST_GRANTS.max(n_applied / 2),
+                false if queues.n_statuses >= ENOUGH_WAITING => n_applied,
+                false => n_applied + MORE_GRANTS,
+            };
+            let n = n.min(queues.ungranted.len());
+            queues.ungranted.drain(..n).collect()
+        };
+        for outbox in &granted {
+            outbox.reports.is_ungranted.store(false, Ordering::SeqCst);
+            outbox.change(|pending| pending.may_report = true);
+        }
+    }
+
+    fn is_idle(&self) -> bool {
+        let queues = self.queues.lock();
+        queues.urgent.is_empty() && queues.n_statuses == 0 && queues.ungranted.is_empty()
+    }
+}
+
+/// Applies and grants reports until told to stop; then everything that waits.
+pub(crate) async fn run(sessions: Arc<Sessions>, mut stop: watch::Receiver<bool>) {
+    let intake = &sessions.intake;
+    loop {
+        tokio::select! {
+            () = intake.work.notified() => {}
+            () = stopped(&mut stop) => {
+                intake.is_closed.store(true, Ordering::SeqCst);
+                while sessions.apply_waiting().await > 0 {}
+                return;
+            }
+        }
+        let mut is_busy = false;
+        while !intake.is_idle() {
+            let n_applied = sessions.apply_waiting().await;
+            intake.grant(n_applied, is_busy);
+            let yielded = Instant::now();
+            yield_now().await;
+            is_busy = yielded.elapsed() >= BUSY;
+        }
+    }
+}
+
+impl Sessions {
+    /// Applies a batch; returns how many reports it had.
+    async fn apply_waiting(&self) -> usize {
+        let batch = self.intake.take();
+        if batch.is_empty() {
+            return 0;
+        }
+        let n_applied = batch.len();
+        // Statuses of a connection that was replaced are older than what the new one tells.
+        let is_current = |agent: &Agent| {
+            let current = self.core.outboxes.outbox(agent.host);
+            current.is_none_or(|current| Arc::ptr_eq(&current, &agent.outbox))
+        };
+        let (mut agents, mut all) = (Vec::new(), Vec::new());
+        for (agent, reports) in batch {
+            if is_current(&agent) {
+                all.push(reports);
+            }
+            agents.push(agent);
+        }
+        if self.apply(all).await.is_err() {
+            tracing::debug!("the server is stopping: flags are not recorded any more");
+        }
+        let mut queues = self.intake.queues.lock();
+        for Agent { outbox, .. } in agents {
+            outbox.reports.progress.lock().is_applying = false;
+            outbox.reports.applied.notify_one();
+            self.intake.owe(&mut queues, outbox);
+        }
+        n_applied
+    }
+}
+
+impl Session {
+    /// Waits until everything that the agent has reported is applied.
+    pub(super) async fn settle(&self) {
+        let reports = &self.outbox.reports;
+        while !reports.is_applied() {
+            self.sessions.intake.hurry(self.host, &self.outbox);
+            reports.applied.notified().await;
+        }
+    }
+
+    /// The same at the end of the session, for a short time: a new connection tells every status again.
+    pub async fn settle_last(&self) {
+        if timeout(LAST_STATUSES, self.settle()).await.is_err() {
+            tracing::debug!(host = %self.address, "the last statuses of a session wait still");
+        }
+    }
+
+    /// Answers a heartbeat. An agent with nothing on the way may report: it may have missed the grant.
+    pub(super) fn answer_heartbeat(&self) {
+        let reports = &self.outbox.reports;
+        let may_report = reports.waits_for_grants() && reports.is_applied();
+        self.outbox.change(|pending| {
+            pending.heartbeat = true;
+            pending.may_report |= may_report;
+        });
+    }
+
+    /// Queues statuses, or applies them at once for an agent that sends when it likes.
+    pub(super) async fn take_statuses(
+        &self,
+        statuses: Vec<ReportedStatus>,
+    ) -> Result<(), super::Refused> {
+        let reports = Reports {
+            host: self.host,
+            statuses,
+        };
+        let reports = match self.outbox.reports.waits_for_grants() {
+            true => self.sessions.intake.queue(self.host, &self.outbox, reports),
+            false => Some(reports),
+        };
+        let Some(reports) = reports else {
+            return Ok(());
+        };
+        // What it reported before comes first.
+        self.settle().await;
+        self.sessions.apply(vec![reports]).await?;
+        if self.outbox.reports.waits_for_grants() {
+            let intake = &self.sessions.intake;
+            intake.owe(&mut intake.queues.lock(), self.outbox.clone());
+            intake.work.notify_one();
+        }
+        Ok(())
+    }
+}
