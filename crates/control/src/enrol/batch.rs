@@ -89,9 +89,10 @@ impl Batches {
             }
             // All others are told to try again. Without a plan none was taken: its turn has not come.
             Err(error) => {
-                let left = (senders.is_empty())
-                    .then(|| self.next())
-                    .unwrap_or_default();
+                let left = match senders.is_empty() {
+                    true => self.next(),
+                    false => Vec::new(),
+                };
                 let left = left.into_iter().map(|waiting| waiting.answer);
                 if let Some(first) = senders.into_iter().chain(left).next() {
                     let _ = first.send(Err(error));
