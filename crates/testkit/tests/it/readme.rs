@@ -192,7 +192,7 @@ fn the_guide_to_declaring_works_as_written() {
         "+ process shop/front on ",
         "nothing to change: 2 as declared",
         "- process shop/old",
-        "worker.conf:10: priority=5: ",
+        "worker.conf:10: stderr_logfile=/tmp/worker.err: ",
         "+ process shop/worker_01 on 0:127.0.0.1",
     ] {
         assert!(output.contains(expected), "{expected} is missing: {output}");

@@ -217,7 +217,7 @@ fn advise(out: &Out, running: &[Running]) {
             "supervisord goes on supervising: supervisorctl stop would end the process. When all of its programs are taken over,\n\
              disable its service and end supervisord itself with SIGKILL, which leaves its programs running (where systemd runs it,\n\
              its unit needs KillMode=process). supervisord reads what they write to their output: a program that writes there\n\
-             afterwards gets SIGPIPE, which ends most programs, and the agent starts it again",
+             afterwards fails to write (EPIPE): most end, and the agent starts them again; others run on without output",
         );
     }
 }

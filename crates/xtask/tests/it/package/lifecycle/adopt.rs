@@ -12,8 +12,11 @@ const PROGRAM: &str = "/bin/sleep 100081";
 fn running(fixture: &Fixture) -> Vec<i64> {
     let find = "exec 2>/dev/null; for p in /proc/[0-9]*; do
         tr '\\0' ' ' <$p/cmdline 2>/dev/null | grep -q '^/bin/sleep 100081 $' && echo ${p#/proc/}; done; true";
-    let found = fixture.root.run(&["sh", "-c", find]);
-    found.lines().map(|pid| pid.parse().unwrap()).collect()
+    // What the shell says of its folder is on the other stream.
+    let found = fixture.root.command(&["sh", "-c", find]).output().unwrap();
+    let found = String::from_utf8(found.stdout).unwrap();
+    let pid = |line: &str| line.parse().unwrap_or_else(|_| panic!("no pid: {found}"));
+    found.lines().map(pid).collect()
 }
 
 #[test]
