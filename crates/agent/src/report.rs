@@ -41,6 +41,43 @@ enum Dirty {
     State,
 }
 
+/// How many statuses the server takes now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Allowance {
+    /// A server of an earlier version takes all.
+    Unlimited,
+    Statuses(u32),
+}
+
+impl Allowance {
+    /// At the begin of a session.
+    pub fn new(server_grants: bool) -> Self {
+        match server_grants {
+            true => Self::Statuses(0),
+            false => Self::Unlimited,
+        }
+    }
+
+    /// Takes a grant of [`wire::Ack::may_report`].
+    pub fn grant(&mut self, n: u32) {
+        if let Self::Statuses(left) = self
+            && n > 0
+        {
+            *left = n;
+        }
+    }
+
+    pub fn spend(&mut self, n_statuses: usize) {
+        if let Self::Statuses(left) = self {
+            *left = left.saturating_sub(u32::try_from(n_statuses).unwrap_or(u32::MAX));
+        }
+    }
+
+    pub fn may_report(self) -> bool {
+        self != Self::Statuses(0)
+    }
+}
+
 /// Which statuses may go into a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Granted {
@@ -51,8 +88,8 @@ pub enum Granted {
 
 impl Granted {
     /// What may be reported now, if anything.
-    pub fn now(may_report: bool, is_due: bool, result_waits: bool) -> Option<Self> {
-        match may_report {
+    pub fn now(allowance: Allowance, is_due: bool, result_waits: bool) -> Option<Self> {
+        match allowance.may_report() {
             true => (is_due || result_waits).then_some(Self::All),
             false => result_waits.then_some(Self::States),
         }
@@ -229,6 +266,25 @@ mod tests {
         seen.sort();
         seen.dedup();
         assert_eq!(seen.len(), 100);
+    }
+
+    #[test]
+    fn a_grant_lasts_for_its_statuses_and_replaces_what_is_left() {
+        let mut allowance = Allowance::new(true);
+        assert!(!allowance.may_report());
+        allowance.grant(3);
+        allowance.grant(0);
+        allowance.spend(2);
+        assert_eq!(allowance, Allowance::Statuses(1));
+        allowance.spend(500);
+        assert!(!allowance.may_report());
+        allowance.grant(3);
+        allowance.grant(2);
+        assert_eq!(allowance, Allowance::Statuses(2));
+        let mut unlimited = Allowance::new(false);
+        unlimited.spend(500);
+        unlimited.grant(1);
+        assert_eq!(unlimited, Allowance::Unlimited);
     }
 
     #[test]

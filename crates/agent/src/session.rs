@@ -16,7 +16,7 @@ use supervisor::Request;
 use tokio::io::{AsyncRead, AsyncWrite, WriteHalf};
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
-use wire::{Down, DownKind, Report, UpKind, WireError};
+use wire::{Down, DownKind, Report, WireError};
 
 mod hello;
 mod timed_read;
@@ -28,6 +28,7 @@ pub use hello::{HelloTemplate, WelcomedConnection, say_hello};
 use crate::answer::Answers;
 use crate::facts::HostFacts;
 use crate::reconcile;
+use crate::report::Allowance;
 use crate::state::AgentState;
 use crate::supervisor_link::SupervisorGone;
 use hello::{Reader, WelcomeInfo};
@@ -125,7 +126,7 @@ where
         frame_at: Instant::now(),
         heartbeat_at: Instant::now() + HEARTBEAT,
         welcomed: connection.welcomed,
-        may_report: false,
+        allowance: Allowance::new(true),
         is_asked_to_move: false,
         next: None,
         closing: None,
@@ -157,8 +158,8 @@ struct Session<'a, S> {
     /// would otherwise take it for dead.
     heartbeat_at: Instant,
     welcomed: WelcomeInfo,
-    /// Whether the next report of statuses may go. It needs a grant of a server that gives any.
-    may_report: bool,
+    /// How many statuses the server takes now.
+    allowance: Allowance,
     is_asked_to_move: bool,
     /// A server that has welcomed the agent and waits to take over, and since when.
     next: Option<(WelcomedConnection<S>, Instant)>,
@@ -243,7 +244,7 @@ impl<S: AsyncRead + AsyncWrite> Session<'_, S> {
     fn begin(&mut self) -> Result<(), WireError> {
         self.state.rewind();
         self.state.set_connected();
-        self.may_report = !self.welcomed.grants_reports;
+        self.allowance = Allowance::new(self.welcomed.grants_reports);
         self.heartbeat_at = Instant::now() + HEARTBEAT;
         // The first report may be empty: it says that there is nothing to report.
         match self.state.due() {
@@ -324,11 +325,8 @@ impl<S: AsyncRead + AsyncWrite> Session<'_, S> {
             self.heartbeat_at = now + HEARTBEAT;
         }
         while self.writer.has_room()
-            && let Some(frame) = self.state.next_frame(now, self.may_report)
+            && let Some(frame) = self.state.next_frame(now, &mut self.allowance)
         {
-            if matches!(frame.kind, Some(UpKind::Report(_))) {
-                self.may_report = !self.welcomed.grants_reports;
-            }
             self.writer.queue(frame)?;
         }
         while self.writer.has_room()
@@ -347,7 +345,7 @@ impl<S: AsyncRead + AsyncWrite> Session<'_, S> {
             return silent_at;
         }
         let heartbeat_at = self.heartbeat_at;
-        let report_at = self.state.due().filter(|_| self.may_report);
+        let report_at = self.state.due().filter(|_| self.allowance.may_report());
         let report_at = report_at.unwrap_or(heartbeat_at);
         let look_at = self.answers.due(Instant::now()).unwrap_or(heartbeat_at);
         silent_at.min(heartbeat_at).min(report_at).min(look_at)
@@ -362,7 +360,7 @@ impl<S: AsyncRead + AsyncWrite> Session<'_, S> {
                 self.state.command(&command, self.welcomed.clock, now);
             }
             Some(DownKind::Ack(ack)) => {
-                self.may_report |= ack.may_report;
+                self.allowance.grant(ack.may_report);
                 self.state.acknowledge(ack);
             }
             Some(DownKind::Bye(bye)) => return Err(bye.into()),

@@ -17,7 +17,7 @@ use crate::answer::{Answers, HostChecker, HostFiles, UpgradeFolder};
 use crate::check::CheckSubject;
 use crate::facts::HostFacts;
 use crate::reconcile::{self, ClockOffset, HeldProcesses};
-use crate::report::{Granted, Statuses};
+use crate::report::{Allowance, Granted, Statuses};
 use crate::session::ConnectionNumbers;
 use crate::supervisor_link::{SupervisorGone, SupervisorLink};
 
@@ -248,11 +248,12 @@ impl AgentState {
 
     /// The next frame to send now. Statuses go before results, so that a result never overtakes the status it led to. Other
     /// statuses wait until the server lets the agent report.
-    pub fn next_frame(&mut self, now: Instant, may_report: bool) -> Option<Up> {
+    pub fn next_frame(&mut self, now: Instant, allowance: &mut Allowance) -> Option<Up> {
         let is_due = self.statuses.due().is_some_and(|due| due <= now);
-        if let Some(granted) = Granted::now(may_report, is_due, self.results.is_waiting())
+        if let Some(granted) = Granted::now(*allowance, is_due, self.results.is_waiting())
             && let Some(report) = self.statuses.take(granted, wire::FRAME_BUDGET)
         {
+            allowance.spend(report.statuses.len());
             return Some(report.into());
         }
         if let Some((id, outcome)) = self.results.next_to_send() {

@@ -41,7 +41,7 @@ use wire::{Ack, Command, Desired, DesiredProcess, Down, FRAME_BUDGET, Hello, Wel
 use crate::core::Core;
 use crate::operations::Tasks;
 use crate::{Access, ChangeEvent, Enrolment, Operations, Replicas};
-use intake::Intake;
+use intake::{GRANT, Intake};
 use outbox::ChangedProcesses;
 
 /// How many commands become frames at a time.
@@ -252,7 +252,7 @@ impl Session {
                 Ack {
                     results,
                     events_through: pending.events_through,
-                    may_report: pending.may_report,
+                    may_report: if pending.may_report { GRANT } else { 0 },
                 }
                 .into(),
             );

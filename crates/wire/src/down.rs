@@ -48,7 +48,7 @@ pub struct Welcome {
     pub server_time_ms: i64,
     #[prost(string, tag = "3")]
     pub server_version: String,
-    /// The server grants each report of statuses by [`Ack::may_report`]. Without a grant the agent sends heartbeats, results, the
+    /// The server grants reports of statuses by [`Ack::may_report`]. Without a grant the agent sends heartbeats, results, the
     /// statuses that led to them, events and answers.
     #[prost(bool, tag = "4")]
     pub grants_reports: bool,
@@ -192,9 +192,10 @@ pub struct Ack {
     /// Every event up to this one; 0 for none.
     #[prost(uint64, tag = "2")]
     pub events_through: u64,
-    /// Grants one frame of statuses. Grants do not add up.
-    #[prost(bool, tag = "3")]
-    pub may_report: bool,
+    /// Grants so many statuses from now on, in place of what is left of earlier grants; 0 grants nothing. The frame in which they
+    /// run out is sent whole.
+    #[prost(uint32, tag = "3")]
+    pub may_report: u32,
 }
 
 /// The server closes the connection, with a reason.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use agent::report::Allowance;
 use agent::state::MAX_EVENTS;
 use futures_util::SinkExt;
 use model::event::{Event, EventKind};
@@ -188,7 +189,8 @@ async fn a_long_absence_drops_the_oldest_events_and_no_result() {
     assert!(dropped > 0 && dropped < n_events / 10, "{dropped}");
 
     let (mut results, mut events) = (0, Vec::new());
-    while let Some(frame) = state.next_frame(tokio::time::Instant::now(), true) {
+    while let Some(frame) = state.next_frame(tokio::time::Instant::now(), &mut Allowance::Unlimited)
+    {
         match frame.kind.unwrap() {
             UpKind::Result(_) => results += 1,
             UpKind::Event(event) => events.push(event.seq),

@@ -148,7 +148,7 @@ async fn all_run(frames: &mut SessionFrames, n_processes: usize) {
                 let ack = Ack {
                     results: Vec::new(),
                     events_through: event.seq,
-                    may_report: false,
+                    may_report: 0,
                 };
                 frames.send(ack.into()).await.unwrap();
             }

@@ -240,7 +240,7 @@ async fn an_agent_reports_what_the_server_grants() {
     );
     let notify = async |notice: Notice| supervisor.notices.send(notice).await.unwrap();
     let grant = Ack {
-        may_report: true,
+        may_report: 1,
         ..Ack::default()
     };
     session(&mut state, 4096, async |mut server| {
@@ -277,7 +277,7 @@ async fn an_agent_reports_what_the_server_grants() {
         assert_eq!(granted.statuses.len(), 1);
         assert_eq!(granted.statuses[0].cpu, 50.0);
 
-        // A grant is for one report.
+        // The grant was for one status.
         notify(Notice::Status(name("n/a"), running(3))).await;
         assert_eq!(report(&mut server).await, Report::default());
         send(&mut server, grant).await;

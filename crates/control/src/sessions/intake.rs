@@ -1,15 +1,15 @@
 //! Statuses wait here for their turn, so that heartbeats, operations and results go before them however many there are.
 //!
-//! An agent that waits for grants has at most one report of its own accord on the way. One task applies what has arrived, many
-//! reports at a time, and then grants the next ones: as many as keep the server busy, fewer as soon as other tasks wait longer for
-//! their turn than [`BUSY`]. So under any load the rest of the work finds a short queue, and statuses that were not asked for
+//! An agent that waits for grants has few statuses of its own accord on the way: [`GRANT`], and the rest of a frame. One task applies
+//! what has arrived, many reports at a time, and then grants more to agents that have used up half: as many as keep the server busy,
+//! fewer as soon as other tasks wait longer for their turn than [`BUSY`]. So under any load the rest of the work finds a short queue, and statuses that were not asked for
 //! stay with their agents, where newer ones replace them. A result waits only for the statuses that its own agent sent before it.
 //!
 //! Agents of earlier versions send when they like: their sessions apply their reports themselves.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use locks::Mutex;
@@ -22,6 +22,8 @@ use super::report::{ReportedStatus, Reports};
 use super::{Outbox, Session, Sessions};
 use crate::stopped;
 
+/// How many statuses a grant is for: many small reports, or one with all processes of a usual host.
+pub(super) const GRANT: u32 = 128;
 /// How many statuses are applied at a time: a few milliseconds under the lock of the fleet.
 const BATCH: usize = 2048;
 /// With so many statuses waiting, further ones are applied by their own sessions.
@@ -66,6 +68,8 @@ struct Agent {
 pub(crate) struct ReportState {
     /// The agent reports only what it was granted.
     waits_for_grants: AtomicBool,
+    /// How many statuses it may still report; more, as long as statuses of before its last grant are on the way.
+    n_granted: AtomicU32,
     /// It is in the queue of those to be granted.
     is_ungranted: AtomicBool,
     progress: Mutex<Progress>,
@@ -86,6 +90,19 @@ impl ReportState {
     fn is_applied(&self) -> bool {
         let progress = self.progress.lock();
         progress.waiting.is_empty() && !progress.is_applying
+    }
+
+    /// Counts applied statuses; true when it is time for the next grant.
+    fn spend(&self, n_statuses: usize) -> bool {
+        let n_statuses = u32::try_from(n_statuses).unwrap_or(u32::MAX);
+        let left = |granted: u32| Some(granted.saturating_sub(n_statuses));
+        let before = self
+            .n_granted
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, left);
+        before
+            .unwrap_or_else(|granted| granted)
+            .saturating_sub(n_statuses)
+            <= GRANT / 2
     }
 }
 
@@ -169,6 +186,7 @@ impl Intake {
         };
         for outbox in &granted {
             outbox.reports.is_ungranted.store(false, Ordering::SeqCst);
+            outbox.reports.n_granted.store(GRANT, Ordering::SeqCst);
             outbox.change(|pending| pending.may_report = true);
         }
     }
@@ -217,19 +235,21 @@ impl Sessions {
         };
         let (mut agents, mut all) = (Vec::new(), Vec::new());
         for (agent, reports) in batch {
+            agents.push((agent.outbox.clone(), reports.statuses.len()));
             if is_current(&agent) {
                 all.push(reports);
             }
-            agents.push(agent);
         }
         if self.apply(all).await.is_err() {
             tracing::debug!("the server is stopping: flags are not recorded any more");
         }
         let mut queues = self.intake.queues.lock();
-        for Agent { outbox, .. } in agents {
+        for (outbox, n_statuses) in agents {
             outbox.reports.progress.lock().is_applying = false;
             outbox.reports.applied.notify_one();
-            self.intake.owe(&mut queues, outbox);
+            if outbox.reports.spend(n_statuses) {
+                self.intake.owe(&mut queues, outbox);
+            }
         }
         n_applied
     }
@@ -256,6 +276,9 @@ impl Session {
     pub(super) fn answer_heartbeat(&self) {
         let reports = &self.outbox.reports;
         let may_report = reports.waits_for_grants() && reports.is_applied();
+        if may_report {
+            reports.n_granted.store(GRANT, Ordering::SeqCst);
+        }
         self.outbox.change(|pending| {
             pending.heartbeat = true;
             pending.may_report |= may_report;

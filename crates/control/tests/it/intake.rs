@@ -44,7 +44,12 @@ fn ack(kind: DownKind) -> Option<Ack> {
 
 /// Waits for a grant.
 async fn granted(agent: &FakeAgent) {
-    while !agent.receive(1, ack).await.iter().any(|ack| ack.may_report) {}
+    while !agent
+        .receive(1, ack)
+        .await
+        .iter()
+        .any(|ack| ack.may_report > 0)
+    {}
 }
 
 fn pid(control: &Control, host: &str) -> i32 {

@@ -72,7 +72,7 @@ impl FloodingAgent {
     async fn take(&mut self, kind: DownKind, is_over: bool) {
         match kind {
             DownKind::Bye(bye) => panic!("the server ends the session: {}", bye.reason),
-            DownKind::Ack(ack) if ack.may_report && !is_over => {
+            DownKind::Ack(ack) if ack.may_report > 0 && !is_over => {
                 self.n_granted += 1;
                 self.report(N_STATUSES).await;
                 // Each report beyond the first is a grant for statuses that the server has applied.

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ::agent::backoff::{Attempt, Backoff};
 use ::agent::identity::Identity;
-use ::agent::report::Granted;
+use ::agent::report::{Allowance, Granted};
 use ::agent::tls::session_config;
 use model::event::{Event, EventKind};
 use model::spec::SpecExtensions;
@@ -47,9 +47,7 @@ pub(super) struct Agent {
     last_session: u64,
     server: usize,
     pub(super) upgrade: Upgrade,
-    /// The server grants reports; those of earlier versions do not.
-    needs_grants: bool,
-    may_report: bool,
+    allowance: Allowance,
     pub(super) random: Random,
 }
 
@@ -74,8 +72,7 @@ impl Agent {
                 last_session: 0,
                 server: index % shared.options.server.len(),
                 upgrade: Upgrade::default(),
-                needs_grants: false,
-                may_report: false,
+                allowance: Allowance::new(true),
                 random: Random::new(index as u64 + 1),
             })
         });
@@ -170,9 +167,9 @@ impl Agent {
     }
 
     /// Prepares for a new connection: everything unacknowledged is sent again.
-    pub(super) fn rewind(&mut self, now: Instant, needs_grants: bool) {
+    pub(super) fn rewind(&mut self, now: Instant, server_grants: bool) {
         self.processes.rewind(now);
-        (self.needs_grants, self.may_report) = (needs_grants, !needs_grants);
+        self.allowance = Allowance::new(server_grants);
         self.operations.rewind();
         self.n_events_sent = 0;
     }
@@ -199,7 +196,7 @@ impl Agent {
     }
 
     pub(super) fn acknowledge(&mut self, ack: &Ack) {
-        self.may_report |= ack.may_report;
+        self.allowance.grant(ack.may_report);
         if !ack.results.is_empty() {
             self.operations
                 .acknowledge(&ack.results, now_ms(), &self.shared);
@@ -215,18 +212,18 @@ impl Agent {
 
     /// When the next report is due, if one may be sent.
     pub(super) fn report_due(&self) -> Option<Instant> {
-        self.processes.due().filter(|_| self.may_report)
+        self.processes.due().filter(|_| self.allowance.may_report())
     }
 
     /// The next frame to send now. A result never overtakes the status that it led to. Other statuses wait for a grant.
     pub(super) fn next_frame(&mut self, now: Instant) -> Option<Up> {
         let is_due = self.processes.due().is_some_and(|due| due <= now);
-        let granted = Granted::now(self.may_report, is_due, self.operations.is_waiting());
+        let granted = Granted::now(self.allowance, is_due, self.operations.is_waiting());
         let (processes, random) = (&mut self.processes, &mut self.random);
         if let Some(granted) = granted
             && let Some(report) = processes.take_report(granted, now_ms(), random)
         {
-            self.may_report = !self.needs_grants;
+            self.allowance.spend(report.statuses.len());
             self.shared.counters.reports.add(1);
             self.shared.counters.statuses.add(report.statuses.len());
             return Some(report.into());

@@ -369,14 +369,14 @@ fn downs() -> Vec<(&'static str, Down)> {
             Ack {
                 results: vec![OP],
                 events_through: 9,
-                may_report: false,
+                may_report: 0,
             }
             .into(),
         ),
         (
             "down-ack-grant",
             Ack {
-                may_report: true,
+                may_report: 128,
                 ..Default::default()
             }
             .into(),

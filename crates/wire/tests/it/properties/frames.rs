@@ -158,7 +158,7 @@ pub(super) fn down() -> impl Strategy<Value = Down> {
             grants_reports,
         },
     );
-    let ack = (vec(op(), 0..4), any::<(u64, bool)>()).prop_map(
+    let ack = (vec(op(), 0..4), any::<(u64, u32)>()).prop_map(
         |(results, (events_through, may_report))| Ack {
             results,
             events_through,
