@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use model::change::{Changes, DefinitionId, HostId, NameId, ProcessId, ProcessRow, Revision};
 use model::group::ProcessGroup;
-use model::{AgentId, FullName, Host, Namespace, Status, UnixMillis};
+use model::{AgentId, FullName, Host, Namespace, UnixMillis};
 
 mod bits;
 mod columns;
@@ -30,6 +30,7 @@ mod labels;
 mod names;
 mod observed;
 mod query;
+mod reports;
 mod row;
 mod scan;
 mod search;
@@ -47,6 +48,7 @@ pub use fresh_ids::FreshIds;
 pub use host_query::{HostFilter, HostKey, HostOrder};
 pub use hosts::{AgentInfo, HostView, Link};
 pub use query::{MAX_ORDER_KEYS, OrderKey, Page, RowOrder};
+pub use reports::{HostProcesses, Observed, PackedStatus};
 pub use row::Row;
 pub use search::Found;
 pub use shared::{FleetGuard, SharedFleet};
@@ -58,7 +60,6 @@ use definitions::Definitions;
 use hosts::Hosts;
 use labels::LabelIndex;
 use names::Names;
-use observed::Observation;
 use unsaved::Unsaved;
 use view::View;
 
@@ -78,17 +79,6 @@ pub struct Fleet {
 }
 
 type HostGroups = CowMap<HostId, BTreeMap<Namespace, Arc<[ProcessGroup]>>>;
-
-/// How one reported status changed the fleet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Observed {
-    /// The state, run or message changed: watchers are notified.
-    Changed(ProcessId),
-    /// Only figures changed.
-    Refreshed(ProcessId),
-    /// The process is not registered: the agent may be a moment behind.
-    NotRegistered,
-}
 
 impl Fleet {
     pub fn new() -> Self {
@@ -224,27 +214,6 @@ impl Fleet {
         Arc::make_mut(&mut self.hosts).remove_process(host, name);
         Arc::make_mut(&mut self.columns).remove(id);
         self.unsaved.mark(id, true);
-    }
-
-    /// Applies the status of a process that its agent reported.
-    pub fn observe(&mut self, host: HostId, name: &FullName, status: Status) -> Observed {
-        let id = self.names.find(name);
-        let id = id.and_then(|name| self.hosts.find_process(host, name));
-        let Some((id, (block, at))) = id.and_then(|id| Some((id, self.columns.block(id)?))) else {
-            return Observed::NotRegistered;
-        };
-        let owner = block.owner(at);
-        let moved = block.observed.write(at, Observation::of(status));
-        self.unsaved.reported(id, moved);
-        match moved {
-            true => {
-                if let Some(owner) = owner {
-                    self.recount(owner);
-                }
-                Observed::Changed(id)
-            }
-            false => Observed::Refreshed(id),
-        }
     }
 
     /// Records that a host's agent connected or disconnected.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use hashbrown::Equivalent;
 use model::change::{DefinitionId, NameId, NameRow, ProcessId};
 use model::selector::NamePattern;
 use model::{FullName, Namespace, ProcessName};
@@ -14,6 +15,19 @@ struct NameCell {
     name: FullName,
     definitions: Vec<DefinitionId>,
     processes: RoaringBitmap,
+}
+
+/// Has the hash of the [`FullName`] that it equals.
+#[derive(Hash)]
+struct NameParts<'a> {
+    namespace: &'a str,
+    name: &'a str,
+}
+
+impl Equivalent<FullName> for NameParts<'_> {
+    fn equivalent(&self, key: &FullName) -> bool {
+        (key.namespace.as_str(), key.name.as_str()) == (self.namespace, self.name)
+    }
 }
 
 #[derive(Debug, Clone, Default)]
@@ -38,6 +52,11 @@ impl Names {
 
     pub(crate) fn find(&self, name: &FullName) -> Option<NameId> {
         self.by_name.get(name).copied()
+    }
+
+    /// The same without a [`FullName`] in memory.
+    pub(crate) fn find_parts(&self, namespace: &str, name: &str) -> Option<NameId> {
+        self.by_name.get(&NameParts { namespace, name }).copied()
     }
 
     pub(crate) fn get(&self, id: NameId) -> Option<&FullName> {

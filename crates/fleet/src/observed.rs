@@ -1,12 +1,12 @@
-//! What agents reported, in columns of atomic numbers.
+//! What agents reported, in rows of atomic numbers.
 //!
-//! All snapshots of a fleet share these columns: a status is seen by every reader at once, and neither copies nor waits for
+//! All snapshots of a fleet share these rows: a status is seen by every reader at once, and neither copies nor waits for
 //! anything. One thread writes at a time (the one that holds the fleet), any number read. A counter makes a row whole: a reader
-//! that overlaps with a write of the block reads again.
+//! that overlaps with a write of it reads again.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU16, AtomicU32, AtomicU64, fence};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU16, AtomicU32, AtomicU64, fence};
 
 use hashbrown::HashMap;
 use locks::Mutex;
@@ -112,7 +112,7 @@ impl Observation {
 
     /// Flag and managed as the agent last reported them.
     pub(crate) fn held(&self) -> Option<(Flag, bool)> {
-        held(self.held)
+        unpack_held(self.held)
     }
 
     /// Whether more than figures differs.
@@ -129,34 +129,116 @@ pub(crate) fn held_byte(held: Option<(Flag, bool)>) -> u8 {
     })
 }
 
-fn held(byte: u8) -> Option<(Flag, bool)> {
+pub(crate) fn unpack_held(byte: u8) -> Option<(Flag, bool)> {
     (byte != 0).then(|| (Flag::try_from(byte & 3).unwrap_or_default(), byte & 4 != 0))
+}
+
+/// The status of one process in one cache line: a report touches no other, as long as only figures change.
+#[derive(Debug)]
+#[repr(align(64))]
+struct ObservedRow {
+    disk: AtomicU64,
+    net: AtomicU64,
+    /// Odd while the row is being written.
+    writes: AtomicU32,
+    pid: AtomicI32,
+    started_at: AtomicU32,
+    reported_at: AtomicU32,
+    /// The bits of floating-point numbers.
+    cpu: AtomicU32,
+    mem: AtomicU32,
+    fd: AtomicU32,
+    exit_at: AtomicU32,
+    next_at: AtomicU32,
+    restarts: AtomicU16,
+    exit: AtomicU16,
+    state: AtomicU8,
+    marks: AtomicU8,
+    held: AtomicU8,
+    /// It is in the block's `extras`: others need no lock.
+    has_extras: AtomicBool,
+}
+
+impl ObservedRow {
+    const NONE: Self = Self {
+        disk: AtomicU64::new(0),
+        net: AtomicU64::new(0),
+        writes: AtomicU32::new(0),
+        pid: AtomicI32::new(-1),
+        started_at: AtomicU32::new(0),
+        reported_at: AtomicU32::new(0),
+        cpu: AtomicU32::new(0),
+        mem: AtomicU32::new(0),
+        fd: AtomicU32::new(0),
+        exit_at: AtomicU32::new(0),
+        next_at: AtomicU32::new(0),
+        restarts: AtomicU16::new(0),
+        exit: AtomicU16::new(Condition::NONE.exit.0),
+        state: AtomicU8::new(0),
+        marks: AtomicU8::new(Condition::NONE.marks.0),
+        held: AtomicU8::new(0),
+        has_extras: AtomicBool::new(false),
+    };
+
+    /// Without its extras.
+    fn load(&self) -> Observation {
+        Observation {
+            state: State::from_number(self.state.load(Relaxed)),
+            held: self.held.load(Relaxed),
+            pid: self.pid.load(Relaxed),
+            started_at: self.started_at.load(Relaxed),
+            reported_at: self.reported_at.load(Relaxed),
+            cpu: f32::from_bits(self.cpu.load(Relaxed)),
+            mem: f32::from_bits(self.mem.load(Relaxed)),
+            fd: self.fd.load(Relaxed),
+            disk: self.disk.load(Relaxed),
+            net: self.net.load(Relaxed),
+            condition: Condition {
+                marks: Marks(self.marks.load(Relaxed)),
+                restarts: self.restarts.load(Relaxed),
+                exit: PackedExit(self.exit.load(Relaxed)),
+                exit_at: self.exit_at.load(Relaxed),
+                next_at: self.next_at.load(Relaxed),
+            },
+            extras: None,
+        }
+    }
+
+    /// The same way back.
+    fn store(&self, new: &Observation) {
+        self.state.store(new.state.number(), Relaxed);
+        self.held.store(new.held, Relaxed);
+        self.pid.store(new.pid, Relaxed);
+        self.started_at.store(new.started_at, Relaxed);
+        self.reported_at.store(new.reported_at, Relaxed);
+        self.cpu.store(new.cpu.to_bits(), Relaxed);
+        self.mem.store(new.mem.to_bits(), Relaxed);
+        self.fd.store(new.fd, Relaxed);
+        self.disk.store(new.disk, Relaxed);
+        self.net.store(new.net, Relaxed);
+        let Condition {
+            marks,
+            restarts,
+            exit,
+            exit_at,
+            next_at,
+        } = new.condition;
+        self.marks.store(marks.0, Relaxed);
+        self.restarts.store(restarts, Relaxed);
+        self.exit.store(exit.0, Relaxed);
+        self.exit_at.store(exit_at, Relaxed);
+        self.next_at.store(next_at, Relaxed);
+    }
 }
 
 /// The statuses of a block of processes.
 #[derive(Debug)]
 pub(crate) struct ObservedBlock {
-    /// Odd while a row is being written.
-    writes: AtomicU32,
-    state: [AtomicU8; BLOCK],
-    held: [AtomicU8; BLOCK],
+    rows: [ObservedRow; BLOCK],
+    /// What the rows have, once more side by side: scans read no rows.
+    states: [AtomicU8; BLOCK],
     marks: [AtomicU8; BLOCK],
-    pid: [AtomicI32; BLOCK],
-    started_at: [AtomicU32; BLOCK],
-    reported_at: [AtomicU32; BLOCK],
-    /// The bits of floating-point numbers.
-    cpu: [AtomicU32; BLOCK],
-    mem: [AtomicU32; BLOCK],
-    fd: [AtomicU32; BLOCK],
-    disk: [AtomicU64; BLOCK],
-    net: [AtomicU64; BLOCK],
-    restarts: [AtomicU16; BLOCK],
-    exit: [AtomicU16; BLOCK],
-    exit_at: [AtomicU32; BLOCK],
-    next_at: [AtomicU32; BLOCK],
     extras: Mutex<HashMap<u16, Arc<Extras>>>,
-    /// Rows that are in `extras`: others need no lock.
-    has_extras: [AtomicU64; BLOCK / 64],
     /// Rows whose message says that a config file differs.
     drifted: [AtomicU64; BLOCK / 64],
 }
@@ -164,38 +246,28 @@ pub(crate) struct ObservedBlock {
 impl ObservedBlock {
     pub(crate) fn new() -> Arc<Self> {
         Arc::new(Self {
-            writes: AtomicU32::new(0),
-            state: [const { AtomicU8::new(0) }; BLOCK],
-            held: [const { AtomicU8::new(0) }; BLOCK],
+            rows: [const { ObservedRow::NONE }; BLOCK],
+            states: [const { AtomicU8::new(0) }; BLOCK],
             marks: [const { AtomicU8::new(Condition::NONE.marks.0) }; BLOCK],
-            pid: [const { AtomicI32::new(-1) }; BLOCK],
-            started_at: [const { AtomicU32::new(0) }; BLOCK],
-            reported_at: [const { AtomicU32::new(0) }; BLOCK],
-            cpu: [const { AtomicU32::new(0) }; BLOCK],
-            mem: [const { AtomicU32::new(0) }; BLOCK],
-            fd: [const { AtomicU32::new(0) }; BLOCK],
-            disk: [const { AtomicU64::new(0) }; BLOCK],
-            net: [const { AtomicU64::new(0) }; BLOCK],
-            restarts: [const { AtomicU16::new(0) }; BLOCK],
-            exit: [const { AtomicU16::new(Condition::NONE.exit.0) }; BLOCK],
-            exit_at: [const { AtomicU32::new(0) }; BLOCK],
-            next_at: [const { AtomicU32::new(0) }; BLOCK],
             extras: Mutex::new(HashMap::new()),
-            has_extras: [const { AtomicU64::new(0) }; BLOCK / 64],
             drifted: [const { AtomicU64::new(0) }; BLOCK / 64],
         })
     }
 
     pub(crate) fn state(&self, at: usize) -> State {
-        State::from_number(self.state[at].load(Relaxed))
+        State::from_number(self.states[at].load(Relaxed))
     }
 
     pub(crate) fn marks(&self, at: usize) -> Marks {
         Marks(self.marks[at].load(Relaxed))
     }
 
+    pub(crate) fn held(&self, at: usize) -> u8 {
+        self.rows[at].held.load(Relaxed)
+    }
+
     pub(crate) fn reported_at(&self, at: usize) -> u32 {
-        self.reported_at[at].load(Relaxed)
+        self.rows[at].reported_at.load(Relaxed)
     }
 
     pub(crate) fn is_drifted(&self, at: usize) -> bool {
@@ -204,11 +276,12 @@ impl ObservedBlock {
 
     /// The whole row, as one write left it.
     pub(crate) fn read(&self, at: usize) -> Observation {
+        let writes = &self.rows[at].writes;
         loop {
-            let before = self.writes.load(Acquire);
+            let before = writes.load(Acquire);
             let row = self.row(at);
             fence(Acquire);
-            if before.is_multiple_of(2) && self.writes.load(Relaxed) == before {
+            if before.is_multiple_of(2) && writes.load(Relaxed) == before {
                 return row;
             }
             // The writer may have lost its core in the middle of a row.
@@ -217,71 +290,42 @@ impl ObservedBlock {
     }
 
     fn row(&self, at: usize) -> Observation {
+        let row = &self.rows[at];
         Observation {
-            state: self.state(at),
-            held: self.held[at].load(Relaxed),
-            pid: self.pid[at].load(Relaxed),
-            started_at: self.started_at[at].load(Relaxed),
-            reported_at: self.reported_at[at].load(Relaxed),
-            cpu: f32::from_bits(self.cpu[at].load(Relaxed)),
-            mem: f32::from_bits(self.mem[at].load(Relaxed)),
-            fd: self.fd[at].load(Relaxed),
-            disk: self.disk[at].load(Relaxed),
-            net: self.net[at].load(Relaxed),
-            condition: Condition {
-                marks: self.marks(at),
-                restarts: self.restarts[at].load(Relaxed),
-                exit: PackedExit(self.exit[at].load(Relaxed)),
-                exit_at: self.exit_at[at].load(Relaxed),
-                next_at: self.next_at[at].load(Relaxed),
-            },
-            extras: match bit(&self.has_extras, at) {
+            extras: match row.has_extras.load(Relaxed) {
                 true => self.extras.lock().get(&(at as u16)).cloned(),
                 false => None,
             },
+            ..row.load()
         }
     }
 
     /// Writes a row; true when more than figures changed. Only the holder of the fleet may call it.
     pub(crate) fn write(&self, at: usize, new: Observation) -> bool {
+        let row = &self.rows[at];
         let before = self.row(at);
         let moved = new.moved_from(&before);
-        let writes = self.writes.load(Relaxed);
-        self.writes.store(writes.wrapping_add(1), Relaxed);
+        let writes = row.writes.load(Relaxed);
+        row.writes.store(writes.wrapping_add(1), Relaxed);
         fence(Release);
-        self.state[at].store(new.state.number(), Relaxed);
-        self.held[at].store(new.held, Relaxed);
-        self.pid[at].store(new.pid, Relaxed);
-        self.started_at[at].store(new.started_at, Relaxed);
-        self.reported_at[at].store(new.reported_at, Relaxed);
-        self.cpu[at].store(new.cpu.to_bits(), Relaxed);
-        self.mem[at].store(new.mem.to_bits(), Relaxed);
-        self.fd[at].store(new.fd, Relaxed);
-        self.disk[at].store(new.disk, Relaxed);
-        self.net[at].store(new.net, Relaxed);
-        let Condition {
-            marks,
-            restarts,
-            exit,
-            exit_at,
-            next_at,
-        } = new.condition;
-        self.marks[at].store(marks.0, Relaxed);
-        self.restarts[at].store(restarts, Relaxed);
-        self.exit[at].store(exit.0, Relaxed);
-        self.exit_at[at].store(exit_at, Relaxed);
-        self.next_at[at].store(next_at, Relaxed);
+        row.store(&new);
+        if new.state != before.state {
+            self.states[at].store(new.state.number(), Relaxed);
+        }
+        if new.condition.marks != before.condition.marks {
+            self.marks[at].store(new.condition.marks.0, Relaxed);
+        }
         if new.extras != before.extras {
             self.set_extras(at, new.extras);
         }
-        self.writes.store(writes.wrapping_add(2), Release);
+        row.writes.store(writes.wrapping_add(2), Release);
         moved
     }
 
     fn set_extras(&self, at: usize, extras: Option<Arc<Extras>>) {
         let message = extras.as_ref().map_or("", |extras| &*extras.message);
         set_bit(&self.drifted, at, message.contains(CONFIG_DRIFT));
-        set_bit(&self.has_extras, at, extras.is_some());
+        self.rows[at].has_extras.store(extras.is_some(), Relaxed);
         let mut all = self.extras.lock();
         match extras {
             Some(extras) => drop(all.insert(at as u16, extras)),
@@ -305,6 +349,11 @@ fn set_bit(bits: &[AtomicU64], at: usize, is_set: bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_row_fits_into_a_cache_line() {
+        assert_eq!(size_of::<ObservedRow>(), 64);
+    }
 
     fn numbered(n: u32) -> Observation {
         Observation {

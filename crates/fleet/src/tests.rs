@@ -15,7 +15,7 @@ use model::{
 };
 use proptest::prelude::{Strategy, prop, prop_oneof, proptest};
 
-use crate::{Filter, Fleet, Link, Observed, OrderKey, Row, RowOrder, WrittenStatuses};
+use crate::{Filter, Fleet, Link, OrderKey, Row, RowOrder, WrittenStatuses};
 
 const HOSTS: u32 = 5;
 const NAMES: u32 = 4;
@@ -75,6 +75,21 @@ fn furnished() -> Fleet {
     };
     fleet.apply(Revision(1), &changes);
     fleet
+}
+
+impl Fleet {
+    /// Applies a status; whether more than figures changed, or None if there is no such process.
+    pub(crate) fn observe_named(
+        &mut self,
+        host: HostId,
+        name: &FullName,
+        status: Status,
+    ) -> Option<bool> {
+        let mut here = self.host_processes(host);
+        let process = here.find(name.namespace.as_str(), name.name.as_str());
+        let packed = here.pack(process, status);
+        self.observe(packed).map(|observed| observed.has_changed)
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -271,10 +286,10 @@ proptest! {
                 }
                 Step::Observe { host, name: number, pid } => {
                     let status = Status { state: State::Running, pid, reported_at: UnixMillis(1), ..Default::default() };
-                    let observed = fleet.observe(ids[host as usize], &name(number), status);
+                    let observed = fleet.observe_named(ids[host as usize], &name(number), status);
                     match model.get_mut(&(host, number)) {
                         Some(plain) => plain.pid = pid,
-                        None => assert_eq!(observed, Observed::NotRegistered),
+                        None => assert_eq!(observed, None),
                     }
                 }
                 Step::RemoveHost { host: number, merged } => {
@@ -371,8 +386,8 @@ fn status() -> Status {
 fn statuses_survive_a_restart_through_shards() {
     let mut before = registered();
     assert_eq!(
-        before.observe(HostId(0), &name(0), status()),
-        Observed::Changed(ProcessId(0))
+        before.observe_named(HostId(0), &name(0), status()),
+        Some(true)
     );
     before.set_link(
         HostId(0),
@@ -415,13 +430,13 @@ fn statuses_survive_a_restart_through_shards() {
 #[test]
 fn shards_with_changed_figures_are_saved_round_robin() {
     let mut fleet = registered();
-    fleet.observe(HostId(0), &name(0), status());
+    fleet.observe_named(HostId(0), &name(0), status());
     assert_eq!(fleet.take_dirty_shards(), [0]);
     let figures = Status {
         cpu: 77.0,
         ..status()
     };
-    fleet.observe(HostId(0), &name(0), figures);
+    fleet.observe_named(HostId(0), &name(0), figures);
     assert!(fleet.take_dirty_shards().is_empty());
     assert_eq!(fleet.take_stale_shards(1), [0]);
     assert!(fleet.take_stale_shards(1).is_empty());
@@ -434,7 +449,7 @@ fn shards_with_changed_figures_are_saved_round_robin() {
 #[test]
 fn a_process_registered_again_does_not_inherit_a_status() {
     let mut before = registered();
-    before.observe(HostId(0), &name(0), status());
+    before.observe_named(HostId(0), &name(0), status());
     let shards = before.take_dirty_shards();
     let mut after = furnished();
     after.apply(
@@ -453,29 +468,29 @@ fn a_process_registered_again_does_not_inherit_a_status() {
 #[test]
 fn a_figure_alone_is_no_change_but_a_message_is() {
     let mut fleet = registered();
-    fleet.observe(HostId(0), &name(0), status());
+    fleet.observe_named(HostId(0), &name(0), status());
     let warmer = Status {
         cpu: 9.0,
         ..status()
     };
     assert_eq!(
-        fleet.observe(HostId(0), &name(0), warmer),
-        Observed::Refreshed(ProcessId(0))
+        fleet.observe_named(HostId(0), &name(0), warmer),
+        Some(false)
     );
     let explained = Status {
         message: "exited".into(),
         ..status()
     };
     assert_eq!(
-        fleet.observe(HostId(0), &name(0), explained),
-        Observed::Changed(ProcessId(0))
+        fleet.observe_named(HostId(0), &name(0), explained),
+        Some(true)
     );
 }
 
 #[test]
 fn another_replica_applies_reported_statuses() {
     let mut here = registered();
-    here.observe(HostId(0), &name(0), status());
+    here.observe_named(HostId(0), &name(0), status());
     assert!(here.take_moved().is_empty(), "nothing follows moves");
     here.follow_moves();
     let said = Status {
@@ -483,7 +498,7 @@ fn another_replica_applies_reported_statuses() {
         managed: Some(true),
         ..status()
     };
-    here.observe(HostId(0), &name(0), said);
+    here.observe_named(HostId(0), &name(0), said);
     let moved = here.take_moved();
     assert_eq!(moved.iter().collect::<Vec<_>>(), [0]);
     assert!(here.take_moved().is_empty());
@@ -599,7 +614,7 @@ fn up() -> Link {
 #[test]
 fn a_state_is_unknown_while_its_agent_is_away() {
     let mut fleet = registered();
-    fleet.observe(HostId(0), &name(0), unhappy());
+    fleet.observe_named(HostId(0), &name(0), unhappy());
     let shown = |fleet: &Fleet| {
         let row = fleet.row(ProcessId(0)).unwrap();
         (row.process_state(), row.was())
@@ -626,7 +641,7 @@ fn a_state_is_unknown_while_its_agent_is_away() {
 #[test]
 fn conditions_survive_a_restart_of_the_server_and_reach_other_replicas() {
     let mut here = registered();
-    here.observe(HostId(0), &name(0), unhappy());
+    here.observe_named(HostId(0), &name(0), unhappy());
     let mut after = registered();
     after.restore_shard(0, &here.encode_shard(0));
     check_unhappy(&after.row(ProcessId(0)).unwrap());
@@ -680,7 +695,7 @@ fn conditions_survive_a_restart_of_the_server_and_reach_other_replicas() {
 #[test]
 fn a_shard_without_the_memory_of_killed_runs_is_restored() {
     let mut before = registered();
-    before.observe(HostId(0), &name(0), unhappy());
+    before.observe_named(HostId(0), &name(0), unhappy());
     let mut written = WrittenStatuses::default();
     before.write_status(ProcessId(0), &mut written);
     // Format 2: place in the block, the entry, then its condition.
@@ -699,7 +714,7 @@ fn a_shard_without_the_memory_of_killed_runs_is_restored() {
 #[test]
 fn a_shard_without_conditions_is_restored() {
     let mut before = registered();
-    before.observe(HostId(0), &name(0), status());
+    before.observe_named(HostId(0), &name(0), status());
     let mut written = WrittenStatuses::default();
     before.write_status(ProcessId(0), &mut written);
     // Format 1: place in the block, then the entry.
@@ -716,7 +731,7 @@ fn a_shard_without_conditions_is_restored() {
 #[test]
 fn a_shard_without_probes_is_restored() {
     let mut before = registered();
-    before.observe(HostId(0), &name(0), unhappy());
+    before.observe_named(HostId(0), &name(0), unhappy());
     let mut bytes = before.encode_shard(0);
     // Format 3: without the results of probes, which come last.
     let n_probes = 2 * (1 + 4 + 2) + "connection refused".len() + 1;
@@ -736,7 +751,7 @@ fn a_ready_process_is_running_for_replicas_of_earlier_versions() {
         ..status()
     };
     let mut here = registered();
-    here.observe(HostId(0), &name(0), ready);
+    here.observe_named(HostId(0), &name(0), ready);
     let mut written = WrittenStatuses::default();
     here.write_status(ProcessId(0), &mut written);
     let marks = written.conditions[4];
@@ -746,15 +761,15 @@ fn a_ready_process_is_running_for_replicas_of_earlier_versions() {
 #[test]
 fn the_time_of_a_health_check_is_a_figure_but_its_result_is_not() {
     let mut fleet = registered();
-    fleet.observe(HostId(0), &name(0), unhappy());
+    fleet.observe_named(HostId(0), &name(0), unhappy());
     let mut checked = unhappy();
     let health = checked.health.as_mut().unwrap();
     health.checked_at = UnixMillis::from_secs(750);
-    let observed = fleet.observe(HostId(0), &name(0), checked.clone());
-    assert_eq!(observed, Observed::Refreshed(ProcessId(0)));
+    let observed = fleet.observe_named(HostId(0), &name(0), checked.clone());
+    assert_eq!(observed, Some(false));
     checked.health.as_mut().unwrap().ok = true;
-    let observed = fleet.observe(HostId(0), &name(0), checked);
-    assert_eq!(observed, Observed::Changed(ProcessId(0)));
+    let observed = fleet.observe_named(HostId(0), &name(0), checked);
+    assert_eq!(observed, Some(true));
 }
 
 #[test]
@@ -783,7 +798,7 @@ fn a_page_is_sorted_as_asked() {
             restarts,
             ..status()
         };
-        fleet.observe(HostId(0), &name(n), status);
+        fleet.observe_named(HostId(0), &name(n), status);
     }
     let by = |key, descending| RowOrder { key, descending };
     let ids = |order: &[RowOrder], start| -> Vec<u32> {
@@ -796,4 +811,74 @@ fn a_page_is_sorted_as_asked() {
     assert_eq!(ids(&[by(OrderKey::State, false)], 3), [3]);
     let both = [by(OrderKey::State, true), by(OrderKey::Restarts, true)];
     assert_eq!(ids(&both, 0), [3, 2, 0]);
+}
+
+#[test]
+fn a_status_packed_before_its_process_was_registered_again_is_of_the_new_one() {
+    let mut fleet = registered();
+    let packed = |fleet: &Fleet| {
+        let mut here = fleet.host_processes(HostId(0));
+        let process = here.find(name(0).namespace.as_str(), name(0).name.as_str());
+        assert_eq!(process, Some((NameId(0), ProcessId(0))));
+        here.pack(process, status())
+    };
+    let (first, second, third) = (packed(&fleet), packed(&fleet), packed(&fleet));
+    assert_eq!(
+        fleet.observe(first).map(|observed| observed.id),
+        Some(ProcessId(0))
+    );
+    // The id goes to a process of another host, the name gets another id.
+    let moved = |id: u32, host: u32| ProcessRow {
+        id: ProcessId(id),
+        host: HostId(host),
+        ..row(0, Revision(9))
+    };
+    let changes = Changes {
+        processes_gone: vec![ProcessId(0)],
+        processes: vec![moved(0, 1), moved(7, 0)],
+        ..Default::default()
+    };
+    fleet.apply(Revision(9), &changes);
+    assert_eq!(
+        fleet.observe(second).map(|observed| observed.id),
+        Some(ProcessId(7))
+    );
+    assert_eq!(fleet.row(ProcessId(0)).unwrap().state(), State::Unknown);
+    let gone = Changes {
+        processes_gone: vec![ProcessId(7)],
+        ..Default::default()
+    };
+    fleet.apply(Revision(10), &gone);
+    assert_eq!(fleet.observe(third), None);
+}
+
+#[test]
+fn processes_of_a_host_are_found_in_any_order() {
+    let mut fleet = furnished();
+    let row = |id: u32, host: u32, of: u32| ProcessRow {
+        id: ProcessId(id),
+        host: HostId(host),
+        name: NameId(of),
+        definition: DefinitionId(of * 2),
+        ..row(0, Revision(2))
+    };
+    let changes = Changes {
+        processes: vec![row(0, 0, 3), row(1, 0, 0), row(2, 0, 2), row(3, 1, 1)],
+        ..Default::default()
+    };
+    fleet.apply(Revision(2), &changes);
+    let mut here = fleet.host_processes(HostId(0));
+    for (of, id) in [
+        (0, Some(1)),
+        (2, Some(2)),
+        (3, Some(0)),
+        (1, None),
+        (0, Some(1)),
+        (0, Some(1)),
+        (9, None),
+    ] {
+        let name = name(of);
+        let found = here.find(name.namespace.as_str(), name.name.as_str());
+        assert_eq!(found, id.map(|id| (NameId(of), ProcessId(id))));
+    }
 }

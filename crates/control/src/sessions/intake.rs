@@ -12,13 +12,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
+use fleet::PackedStatus;
 use locks::Mutex;
 use model::change::HostId;
 use tokio::sync::{Notify, watch};
 use tokio::task::yield_now;
 use tokio::time::{Instant, timeout};
 
-use super::report::{ReportedStatus, Reports};
+use super::report::Reports;
 use super::{Outbox, Session, Sessions};
 use crate::stopped;
 
@@ -78,7 +79,7 @@ pub(crate) struct ReportState {
 
 #[derive(Debug, Default)]
 struct Progress {
-    waiting: Vec<ReportedStatus>,
+    waiting: Vec<PackedStatus>,
     is_applying: bool,
 }
 
@@ -288,7 +289,7 @@ impl Session {
     /// Queues statuses, or applies them at once for an agent that sends when it likes.
     pub(super) async fn take_statuses(
         &self,
-        statuses: Vec<ReportedStatus>,
+        statuses: Vec<PackedStatus>,
     ) -> Result<(), super::Refused> {
         let reports = Reports {
             host: self.host,

@@ -1,10 +1,10 @@
 //! Receives agents' frames: statuses go into the fleet when it is their turn, results and events to the recorder.
 
-use fleet::{FleetGuard, Observed};
+use fleet::{FleetGuard, PackedStatus};
 use model::bounds::MAX_MESSAGE;
 use model::change::{EventRow, HostId, ProcessId};
 use model::text::sanitize_line;
-use model::{FullName, Status};
+use model::UnixMillis;
 use wire::{EventFrame, ProcessStatus, Report, ResultFrame, Up, UpKind};
 
 use super::{Refused, Session, Sessions};
@@ -41,15 +41,30 @@ impl Session {
             self.answer_heartbeat();
             return Ok(());
         }
-        let parse = |status: ProcessStatus| {
-            let name = status.full_name().map_err(|e| malformed(&e.to_string()))?;
-            let mut status = status.into_status();
+        let statuses = self.pack(report.statuses, at)?;
+        self.take_statuses(statuses).await
+    }
+
+    /// Finds the processes of these statuses.
+    fn pack(
+        &self,
+        reported: Vec<ProcessStatus>,
+        at: UnixMillis,
+    ) -> Result<Vec<PackedStatus>, Refused> {
+        let fleet = self.sessions.core.fleet();
+        let mut here = fleet.host_processes(self.host);
+        let pack = |reported: ProcessStatus| {
+            let process = here.find(&reported.namespace, &reported.name);
+            if process.is_none() {
+                let name = reported.full_name();
+                name.map_err(|e| malformed(&e.to_string()))?;
+            }
+            let mut status = reported.into_status();
             // The server's clock, so that ages are comparable between hosts.
             status.reported_at = at;
-            Ok(ReportedStatus { name, status })
+            Ok(here.pack(process, status))
         };
-        let statuses: Result<Vec<_>, Refused> = report.statuses.into_iter().map(parse).collect();
-        self.take_statuses(statuses?).await
+        reported.into_iter().map(pack).collect()
     }
 
     async fn result(&self, frame: ResultFrame) -> Result<(), Refused> {
@@ -89,18 +104,11 @@ impl Session {
     }
 }
 
-/// A status whose frame was valid.
-#[derive(Debug)]
-pub(super) struct ReportedStatus {
-    name: FullName,
-    status: Status,
-}
-
 /// What one agent reported.
 #[derive(Debug)]
 pub(super) struct Reports {
     pub(super) host: HostId,
-    pub(super) statuses: Vec<ReportedStatus>,
+    pub(super) statuses: Vec<PackedStatus>,
 }
 
 /// What has to be done about statuses once they are in the fleet.
@@ -113,32 +121,22 @@ struct Applied {
 }
 
 impl Applied {
-    fn apply(&mut self, fleet: &mut FleetGuard<'_>, host: HostId, reported: ReportedStatus) {
-        let ReportedStatus { name, status } = reported;
-        let held = (status.flag, status.managed);
-        let known = fleet.name_id(&name);
-        let held_before = known
-            .and_then(|name| fleet.process(host, name))
-            .and_then(|row| row.held());
-        let observed = fleet.observe(host, &name, status);
+    fn apply(&mut self, fleet: &mut FleetGuard<'_>, host: HostId, status: PackedStatus) {
         self.n_statuses += 1;
-        if let Observed::Changed(id) = observed {
-            self.changed.push(id);
-            self.is_surplus |= fleet
-                .row(id)
-                .and_then(|row| row.owner())
-                .is_some_and(|owner| fleet.view().surplus().contains(owner.0));
+        let Some(observed) = fleet.observe(status) else {
+            return;
+        };
+        if observed.has_changed {
+            self.changed.push(observed.id);
+            let surplus = fleet.view().surplus();
+            self.is_surplus |= observed.owner.is_some_and(|owner| surplus.contains(owner.0));
         }
-        if let Observed::Changed(id) | Observed::Refreshed(id) = observed
-            && let Some(row) = fleet.row(id)
-            && let (Some(flag), Some(managed)) = held
-            // The report before may still wait in the recorder's queue: this one must come after it.
-            && ((row.flag(), row.managed()) != (flag, managed)
-                || held_before.is_some_and(|before| before != (flag, managed)))
+        if let Some((flag, managed)) = observed.held
+            && let Some(process) = fleet.name(observed.name)
         {
             self.moved.push(Record::Flags {
                 host,
-                process: name,
+                process: process.clone(),
                 flag,
                 managed,
             });
@@ -153,8 +151,8 @@ impl Sessions {
         {
             let mut fleet = self.core.fleet_mut();
             for Reports { host, statuses } in all {
-                for reported in statuses {
-                    applied.apply(&mut fleet, host, reported);
+                for status in statuses {
+                    applied.apply(&mut fleet, host, status);
                 }
             }
         }

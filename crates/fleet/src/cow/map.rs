@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 
 use hashbrown::hash_table::Entry;
-use hashbrown::{DefaultHashBuilder, HashTable};
+use hashbrown::{DefaultHashBuilder, Equivalent, HashTable};
 
 /// On average; then the map gets more shards.
 const MAX_PER_SHARD: usize = 128;
@@ -56,16 +56,14 @@ impl<K, V> CowMap<K, V> {
 }
 
 impl<K: Hash + Eq + Clone, V: Clone> CowMap<K, V> {
-    pub(crate) fn get<Q: Hash + Eq + ?Sized>(&self, key: &Q) -> Option<&V>
-    where
-        K: Borrow<Q>,
-    {
+    /// By a key or by anything that has its hash and equals it.
+    pub(crate) fn get<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q) -> Option<&V> {
         if self.shards.is_empty() {
             return None;
         }
         let hash = self.hasher.hash_one(key);
         let shard = &self.shards[shard_of(hash, self.shards.len())];
-        let found = shard.find(hash, |(known, _)| known.borrow() == key);
+        let found = shard.find(hash, |(known, _)| key.equivalent(known));
         found.map(|(_, value)| value)
     }
 

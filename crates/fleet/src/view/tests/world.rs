@@ -205,7 +205,7 @@ pub(super) fn fleet_of(before: &[Plain], processes: &[Plain]) -> Fleet {
                     state,
                     ..Status::default()
                 };
-                fleet.observe(host, &name, status);
+                fleet.observe_named(host, &name, status);
             }
         }
     }
