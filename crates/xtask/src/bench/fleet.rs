@@ -25,6 +25,7 @@ pub(crate) const EXAMPLES: &str = "\
 Examples:
   cargo xtask bench fleet
   cargo xtask bench fleet --agents 1000            a quick look
+  cargo xtask bench fleet --only statuses,restart  enrol, connect, register, and of the rest only these
   cargo xtask bench fleet --relay                  all agents connect through one relay
   cargo xtask bench fleet --overload-secs 300      more statuses than the server can take, for five minutes
   cargo xtask bench fleet --replicas 3             three servers on PostgreSQL and NATS, started from this machine's packages
@@ -57,14 +58,40 @@ pub(crate) struct Args {
     /// Operations on all hosts; the table shows the median of them.
     #[arg(long, default_value_t = 5)]
     operations: usize,
+    /// What to measure after all agents are connected and their processes registered; without it everything.
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<Step>,
     /// Takes the binaries as they are beside this one.
     #[arg(long)]
     built: bool,
 }
 
+/// A part of the table that needs no other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Step {
+    /// Nothing but enrolment, the connect storm and the registration.
+    Register,
+    /// The CPU of an idle fleet.
+    Idle,
+    /// The CPU at a steady load of statuses.
+    Steady,
+    /// The most statuses that the servers take.
+    Statuses,
+    /// More statuses than they take, beside operations; measures the most first.
+    Overload,
+    /// Operations on all hosts.
+    Operate,
+    /// Kill and restart of a server.
+    Restart,
+}
+
 impl Args {
     fn n_processes(&self) -> usize {
         self.agents * self.procs
+    }
+
+    fn runs(&self, step: Step) -> bool {
+        self.only.is_empty() || self.only.contains(&step)
     }
 
     fn overload_time(&self) -> Duration {
@@ -91,10 +118,19 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let (mut deployment, enrolment) = Deployment::start(&fleet)?;
     up::enrolled(args, enrolment, &mut table);
     up::measure(args, &mut deployment, &mut table)?;
-    let most = load::measure(args, &mut deployment, &mut table)?;
-    overload::measure(args, &mut deployment, most, &mut table)?;
-    operate::measure(args, &mut deployment, &mut table)?;
-    restart::measure(args, &mut deployment, &mut table)?;
+    load::measure(args, &mut deployment, &mut table)?;
+    if args.runs(Step::Statuses) || args.runs(Step::Overload) {
+        let most = load::most(args, &mut deployment, &mut table)?;
+        if args.runs(Step::Overload) {
+            overload::measure(args, &mut deployment, most, &mut table)?;
+        }
+    }
+    if args.runs(Step::Operate) {
+        operate::measure(args, &mut deployment, &mut table)?;
+    }
+    if args.runs(Step::Restart) {
+        restart::measure(args, &mut deployment, &mut table)?;
+    }
     table.print();
     println!();
     let servers = match args.replicas {

@@ -1,8 +1,8 @@
-//! Status load: an idle fleet, a steady load, and the maximum, which is returned in statuses per second.
+//! Status load: an idle fleet, a steady load, and the maximum.
 
 use std::time::{Duration, Instant};
 
-use super::{Args, row};
+use super::{Args, Step, row};
 use crate::deployment::{CpuShare, Deployment};
 use crate::interrupt;
 use crate::table::{Table, thousands};
@@ -29,31 +29,43 @@ pub(super) fn measure(
     args: &Args,
     deployment: &mut Deployment,
     table: &mut Table,
+) -> anyhow::Result<()> {
+    if args.runs(Step::Idle) {
+        let (_, idle) = under(deployment, 0.0, args.load_time().max(HEARTBEAT))?;
+        row(
+            table,
+            "CPU of the idle server: heartbeats only",
+            format!(
+                "{:.1} % of a core{}",
+                idle.servers,
+                of_relay(deployment, idle)
+            ),
+            "",
+        );
+    }
+    if args.runs(Step::Steady) {
+        let (taken, cpu) = under(deployment, steady(args), args.load_time())?;
+        row(
+            table,
+            "CPU at a steady load: each process once a minute",
+            format!(
+                "{:.1} % of a core at {} statuses/s{}",
+                cpu.servers,
+                thousands(taken),
+                of_relay(deployment, cpu)
+            ),
+            "",
+        );
+    }
+    Ok(())
+}
+
+/// Measures the most statuses that the servers take, and returns it.
+pub(super) fn most(
+    args: &Args,
+    deployment: &mut Deployment,
+    table: &mut Table,
 ) -> anyhow::Result<f64> {
-    let (_, idle) = under(deployment, 0.0, args.load_time().max(HEARTBEAT))?;
-    row(
-        table,
-        "CPU of the idle server: heartbeats only",
-        format!(
-            "{:.1} % of a core{}",
-            idle.servers,
-            of_relay(deployment, idle)
-        ),
-        "",
-    );
-    let steady = steady(args);
-    let (taken, cpu) = under(deployment, steady, args.load_time())?;
-    row(
-        table,
-        "CPU at a steady load: each process once a minute",
-        format!(
-            "{:.1} % of a core at {} statuses/s{}",
-            cpu.servers,
-            thousands(taken),
-            of_relay(deployment, cpu)
-        ),
-        "",
-    );
     let (taken, cpu) = at_most(args, deployment)?;
     row(
         table,
