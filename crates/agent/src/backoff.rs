@@ -11,6 +11,11 @@ const FAILED: Duration = Duration::from_millis(500);
 const LOST: Duration = Duration::from_secs(1);
 /// The window before the next of several servers is tried for the first time: it is probably up.
 const NEXT_SERVER: Duration = Duration::from_secs(1);
+/// The first window after an attempt that the server's host refused because nothing listens: that costs no server anything, and
+/// a restarting one is back soon.
+const NOT_LISTENING: Duration = Duration::from_secs(1);
+/// After so many of those the window doubles.
+const NOT_LISTENING_TRIES: u32 = 8;
 /// A session at least this long resets the window.
 const GOOD: Duration = Duration::from_secs(5);
 /// The shortest delay after a permanent refusal.
@@ -21,6 +26,8 @@ const REFUSED: Duration = Duration::from_secs(60);
 pub enum Attempt {
     /// No session began.
     Failed,
+    /// Nothing listens at the server's address.
+    NotListening,
     /// A session began, and ended after this time.
     Lost(Duration),
     /// The server refused permanently.
@@ -29,8 +36,10 @@ pub enum Attempt {
 
 #[derive(Debug, Default)]
 pub struct Backoff {
-    /// Attempts without a session since the last session.
+    /// Attempts that failed since the last session.
     failures: u32,
+    /// Attempts since then at whose address nothing listened.
+    not_listening: u32,
     /// Sessions in a row shorter than [`GOOD`].
     short_sessions: u32,
 }
@@ -49,8 +58,14 @@ impl Backoff {
                 self.failures = self.failures.saturating_add(1);
                 window.mul_f64(random_fraction)
             }
+            Attempt::NotListening => {
+                let window = widened(NOT_LISTENING, self.not_listening / NOT_LISTENING_TRIES);
+                self.not_listening = self.not_listening.saturating_add(1);
+                window.mul_f64(random_fraction)
+            }
             Attempt::Lost(lasted) => {
                 self.failures = 0;
+                self.not_listening = 0;
                 if lasted >= GOOD {
                     self.short_sessions = 0;
                 }
@@ -117,6 +132,19 @@ mod tests {
         assert_eq!(waits, [1, 2, 4, 8, 16, 30]);
         let good = Attempt::Lost(Duration::from_secs(60));
         assert_eq!(backoff.delay(good, ALMOST_ONE).as_secs(), 1);
+    }
+
+    #[test]
+    fn a_server_that_restarts_is_tried_every_second_at_first() {
+        let mut backoff = Backoff::default();
+        let mut waits = (0..64).map(|_| backoff.delay(Attempt::NotListening, ALMOST_ONE).as_secs());
+        let firsts: Vec<u64> = waits.by_ref().step_by(8).collect();
+        assert_eq!(firsts, [1, 2, 4, 8, 16, 30, 30, 30]);
+        let failed = backoff.delay(Attempt::Failed, ALMOST_ONE);
+        assert_eq!(failed, FAILED, "a server that answers is another matter");
+        backoff.delay(Attempt::Lost(Duration::from_secs(61)), ALMOST_ONE);
+        let again = backoff.delay(Attempt::NotListening, ALMOST_ONE);
+        assert_eq!(again, NOT_LISTENING);
     }
 
     #[test]

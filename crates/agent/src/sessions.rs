@@ -38,7 +38,7 @@ pub async fn run_sessions<S, E>(
 ) -> Result<SessionsEnd, AgentError>
 where
     S: AsyncRead + AsyncWrite,
-    E: std::error::Error,
+    E: std::error::Error + 'static,
 {
     let mut backoff = Backoff::default();
     let mut order = ServerOrder::new(n_servers, &random_fraction);
@@ -68,16 +68,23 @@ where
             }
             Err(error) => {
                 tracing::warn!(error = %chain(&error), "cannot connect to the server; trying again");
-                Attempt::Failed
+                match is_not_listening(&error) {
+                    true => Attempt::NotListening,
+                    false => Attempt::Failed,
+                }
             }
         };
         let delay = match attempt {
-            Attempt::Failed if order.failed() => Backoff::next_server(random_fraction()),
+            Attempt::Failed | Attempt::NotListening if order.failed() => {
+                Backoff::next_server(random_fraction())
+            }
             Attempt::Refused => {
                 order.failed();
                 backoff.delay(attempt, random_fraction())
             }
-            Attempt::Failed | Attempt::Lost(_) => backoff.delay(attempt, random_fraction()),
+            Attempt::Failed | Attempt::NotListening | Attempt::Lost(_) => {
+                backoff.delay(attempt, random_fraction())
+            }
         };
         tracing::debug!(
             delay_ms = delay.as_millis() as u64,
@@ -87,6 +94,13 @@ where
             return Ok(SessionsEnd::Stopping);
         }
     }
+}
+
+/// Whether the host of the server answered that no program listens there.
+fn is_not_listening(error: &(dyn std::error::Error + 'static)) -> bool {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    let mut io = causes.filter_map(|error| error.downcast_ref::<std::io::Error>());
+    io.any(|error| error.kind() == std::io::ErrorKind::ConnectionRefused)
 }
 
 /// Tries the servers in order until one welcomes the agent.

@@ -3,7 +3,7 @@
 //! Who receives a status finds its process in a snapshot and packs it ([`HostProcesses`], [`PackedStatus`]), so that the holder of
 //! the fleet has only to check that the process is still the same one, and to write.
 
-use model::change::{HostId, NameId, ProcessId};
+use model::change::{HostId, NameId, ProcessId, Revision};
 use model::topology::BkProcessId;
 use model::{Flag, Status};
 
@@ -24,9 +24,17 @@ pub struct HostProcesses<'a> {
 #[derive(Debug)]
 pub struct PackedStatus {
     host: HostId,
+    /// Of the fleet in which its process was found.
+    found_at: Revision,
     /// None if no such process was registered.
     process: Option<(NameId, ProcessId)>,
     seen: Observation,
+}
+
+impl PackedStatus {
+    pub fn host(&self) -> HostId {
+        self.host
+    }
 }
 
 /// How one reported status changed the fleet.
@@ -67,6 +75,7 @@ impl HostProcesses<'_> {
     pub fn pack(&self, process: Option<(NameId, ProcessId)>, status: Status) -> PackedStatus {
         PackedStatus {
             host: self.host,
+            found_at: self.fleet.revision,
             process,
             seen: Observation::of(status),
         }
@@ -88,15 +97,17 @@ impl Fleet {
     pub fn observe(&mut self, status: PackedStatus) -> Option<Observed> {
         let PackedStatus {
             host,
+            found_at,
             process,
             seen,
         } = status;
         let (name, found) = process?;
-        let id = match self.columns.identity(found) {
-            Some(is) if is == (host, name) => found,
-            // It was registered again since it was found.
-            _ => self.hosts.find_process(host, name)?,
-        };
+        let id =
+            match found_at == self.revision || self.columns.identity(found) == Some((host, name)) {
+                true => found,
+                // It was registered again since it was found.
+                false => self.hosts.find_process(host, name)?,
+            };
         let (block, at) = self.columns.block(id)?;
         let (held, held_before) = (unpack_held(seen.held), unpack_held(block.observed.held(at)));
         let recorded = (block.flag(at), block.managed(at));

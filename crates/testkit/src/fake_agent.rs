@@ -9,8 +9,8 @@ use model::spec::SpecExtensions;
 use model::{AgentId, Code, Flag, Host, OpId, Outcome, Status, UnixMillis};
 use testing::wait::PATIENCE;
 use wire::{
-    Command, Desired, DownKind, EventFrame, Hello, Output, ProcessStatus, Question, Report,
-    ResultFrame, Up,
+    Command, Desired, DownKind, EventFrame, Hello, Output, ProcessStatus, Question, Received,
+    Report, ResultFrame,
 };
 
 /// How long [`FakeAgent::hears`] waits before it takes the server to be silent.
@@ -112,7 +112,7 @@ impl FakeAgent {
         self.receive(1, question).await.remove(0)
     }
 
-    pub async fn send(&self, frame: impl Into<Up>) {
+    pub async fn send(&self, frame: impl Into<Received>) {
         self.session.take(frame.into()).await.unwrap();
     }
 

@@ -5,8 +5,10 @@ use std::marker::PhantomData;
 
 use bytes::{Buf, BufMut, BytesMut};
 use prost::Message;
+use prost::encoding::{WireType, encode_key, encode_varint, encoded_len_varint};
 use tokio_util::codec::{Decoder, Encoder};
 
+use crate::up::{REPORT_TAG, STATUS_TAG};
 use crate::{Bounded, MAX_FRAME, MAX_IDENTIFIER, MAX_ITEMS, items};
 
 const LENGTH: usize = 4;
@@ -19,10 +21,31 @@ pub enum WireError {
     TooMany,
     #[error("a frame whose {field} is longer than {MAX_IDENTIFIER} bytes")]
     LongIdentifier { field: &'static str },
+    #[error("a frame whose {field} is no text")]
+    NoText { field: &'static str },
+    #[error("a frame whose end is missing")]
+    CutOff,
     #[error("a frame that is no message")]
     Malformed(#[from] prost::DecodeError),
     #[error("the connection failed")]
     Io(#[from] std::io::Error),
+}
+
+/// A frame as its reader wants it.
+pub trait Frame: Sized {
+    /// Reads the bytes of one frame, without their length.
+    fn read(bytes: BytesMut) -> Result<Self, WireError>;
+}
+
+impl<M: Message + Default + Bounded> Frame for M {
+    fn read(bytes: BytesMut) -> Result<Self, WireError> {
+        if !items::are_few(&bytes) {
+            return Err(WireError::TooMany);
+        }
+        let mut frame = M::decode(bytes)?;
+        frame.bound()?;
+        Ok(frame)
+    }
 }
 
 /// Reads frames of type `In` and writes frames of type `Out`.
@@ -52,7 +75,7 @@ impl<In, Out> Default for Codec<In, Out> {
     }
 }
 
-impl<In: Message + Default + Bounded, Out> Decoder for Codec<In, Out> {
+impl<In: Frame, Out> Decoder for Codec<In, Out> {
     type Item = In;
     type Error = WireError;
 
@@ -72,13 +95,7 @@ impl<In: Message + Default + Bounded, Out> Decoder for Codec<In, Out> {
             return Ok(None);
         }
         bytes.advance(LENGTH);
-        let frame = bytes.split_to(len);
-        if !items::are_few(&frame) {
-            return Err(WireError::TooMany);
-        }
-        let mut frame = In::decode(frame)?;
-        frame.bound()?;
-        Ok(Some(frame))
+        In::read(bytes.split_to(len)).map(Some)
     }
 }
 
@@ -98,6 +115,31 @@ impl<In, Out: Message> Encoder<Out> for Codec<In, Out> {
         message.encode_raw(bytes);
         Ok(())
     }
+}
+
+/// Appends the frame of a report to `bytes`, from its statuses as [`push_status`] wrote them.
+pub fn encode_report(statuses: &[u8], bytes: &mut BytesMut) -> Result<(), WireError> {
+    let header = 1 + encoded_len_varint(statuses.len() as u64);
+    let len = header + statuses.len();
+    if len > MAX_FRAME {
+        let limit = MAX_FRAME;
+        return Err(WireError::TooLong { len, limit });
+    }
+    bytes.reserve(LENGTH + len);
+    bytes.put_u32(len as u32);
+    encode_key(REPORT_TAG, WireType::LengthDelimited, bytes);
+    encode_varint(statuses.len() as u64, bytes);
+    bytes.put_slice(statuses);
+    Ok(())
+}
+
+/// Appends a status to those of a report: a message that encodes as [`crate::ProcessStatus`] does. `scratch` is overwritten.
+pub fn push_status(status: &impl Message, scratch: &mut Vec<u8>, statuses: &mut Vec<u8>) {
+    scratch.clear();
+    status.encode_raw(scratch);
+    encode_key(STATUS_TAG, WireType::LengthDelimited, statuses);
+    encode_varint(scratch.len() as u64, statuses);
+    statuses.extend_from_slice(scratch);
 }
 
 #[cfg(test)]
@@ -134,6 +176,26 @@ mod tests {
         bytes.put_slice(&report);
         let error = Codec::<Up, Down>::new().decode(&mut bytes).unwrap_err();
         assert!(matches!(error, WireError::TooMany), "{error}");
+    }
+
+    #[test]
+    fn a_report_of_encoded_statuses_is_the_same_frame() {
+        let status = |n: usize| crate::ProcessStatus {
+            namespace: "gse".into(),
+            name: format!("p{n}"),
+            pid: n as i32,
+            cpu: 1.5,
+            ..Default::default()
+        };
+        for n in [0, 1, 300] {
+            let statuses: Vec<_> = (0..n).map(status).collect();
+            let (mut scratch, mut encoded, mut bytes) = (Vec::new(), Vec::new(), BytesMut::new());
+            for status in &statuses {
+                push_status(status, &mut scratch, &mut encoded);
+            }
+            encode_report(&encoded, &mut bytes).unwrap();
+            assert_eq!(bytes, encode(Up::from(crate::Report { statuses })));
+        }
     }
 
     #[test]

@@ -11,17 +11,19 @@ pub mod down;
 pub mod enrol;
 pub mod host;
 mod items;
+mod received;
 pub mod up;
 pub mod version;
 
 pub use ask::{Ask, Output, Question};
 pub use bounds::{Bounded, MAX_IDENTIFIER};
-pub use codec::{Codec, WireError};
+pub use codec::{Codec, Frame, WireError};
 pub use down::{
     Ack, Bye, Command, Dependencies, DependencyState, Desired, DesiredProcess, Down, DownKind,
     Move, Welcome,
 };
 pub use items::MAX_ITEMS;
+pub use received::{Received, ReportBytes, ReportedStatus};
 pub use up::{EventFrame, Hello, ProcessStatus, Report, ResultFrame, Up, UpKind};
 
 /// `From` each frame for the message that carries it.

@@ -6,6 +6,10 @@ use model::{Flag, FullName, Invalid, Outcome, State, Status, UnixMillis};
 use crate::ask::Output;
 use crate::from_frames;
 
+/// The tag of [`UpKind::Report`], and of its statuses.
+pub(crate) const REPORT_TAG: u32 = 2;
+pub(crate) const STATUS_TAG: u32 = 1;
+
 /// Any frame that an agent sends.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Up {

@@ -34,6 +34,13 @@ impl<W: AsyncWrite + Unpin> Writer<W> {
         Ok(())
     }
 
+    /// Queues a report whose statuses are encoded ([`wire::codec::push_status`]), for a fleet of simulated agents.
+    pub fn queue_report(&mut self, statuses: &[u8]) -> Result<(), WireError> {
+        wire::codec::encode_report(statuses, &mut self.buffer)?;
+        self.is_flushed = false;
+        Ok(())
+    }
+
     pub fn has_room(&self) -> bool {
         self.buffer.len() < ROOM
     }

@@ -1,9 +1,13 @@
-//! Statuses wait here for their turn, so that heartbeats, operations and results go before them however many there are.
+//! Reports wait here for their turn, so that heartbeats, operations and results go before them however many there are.
 //!
-//! An agent that waits for grants has few statuses of its own accord on the way: [`GRANT`], and the rest of a frame. One task applies
-//! what has arrived, many reports at a time, and then grants more to agents that have used up half: as many as keep the server busy,
-//! fewer as soon as other tasks wait longer for their turn than [`BUSY`]. So under any load the rest of the work finds a short queue, and statuses that were not asked for
-//! stay with their agents, where newer ones replace them. A result waits only for the statuses that its own agent sent before it.
+//! A session only queues the bytes of a report. One task reads the statuses of many reports, applies them under one lock of the
+//! fleet, and lets the other tasks of the runtime go first before it does so again. So whatever is asked, a frame that is no report
+//! waits for about one batch. A result waits only for the statuses that its own agent sent before it.
+//!
+//! What waits here is short, because an agent that waits for grants has few statuses of its own accord on the way: [`GRANT`], and
+//! the rest of a frame. While little waits, more agents are granted than have reported; with enough waiting as many; with too much
+//! fewer. So the server always has statuses to apply while there are any, and those that it cannot take yet stay with their agents,
+//! where newer ones replace them.
 //!
 //! Agents of earlier versions send when they like: their sessions apply their reports themselves.
 
@@ -12,31 +16,29 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
-use fleet::PackedStatus;
 use locks::Mutex;
 use model::change::HostId;
 use tokio::sync::{Notify, watch};
 use tokio::task::yield_now;
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
+use wire::Bye;
 
-use super::report::Reports;
-use super::{Outbox, Session, Sessions};
+use super::report::Report;
+use super::{Outbox, Refused, Session, Sessions};
 use crate::stopped;
 
 /// How many statuses a grant is for: many small reports, or one with all processes of a usual host.
 pub(super) const GRANT: u32 = 128;
-/// How many statuses are applied at a time: a few milliseconds under the lock of the fleet.
-const BATCH: usize = 2048;
-/// With so many statuses waiting, further ones are applied by their own sessions.
-const MAX_WAITING: usize = 64 * 1024;
-/// With so many statuses waiting, no more are granted than were applied.
+/// How many bytes of reports are applied at a time: a millisecond's work.
+const BATCH: usize = 128 * 1024;
+/// With so many bytes waiting, further reports are applied by their own sessions.
+const MAX_WAITING: usize = 16 * 1024 * 1024;
+/// With so many bytes waiting, no more reports are granted than were applied.
 const ENOUGH_WAITING: usize = 2 * BATCH;
-/// When one turn of all tasks takes longer, the server has more to do than it can.
-const BUSY: Duration = Duration::from_millis(20);
-/// How many reports are granted at a time while the server is not busy, beside those that take the place of applied ones.
+/// With so many, fewer.
+const TOO_MUCH_WAITING: usize = 16 * BATCH;
+/// How many reports are granted at a time while little waits, beside those that take the place of applied ones.
 const MORE_GRANTS: usize = 64;
-/// How many while it is, at least.
-const FEWEST_GRANTS: usize = 4;
 /// How long the end of a session waits for its last statuses.
 const LAST_STATUSES: Duration = Duration::from_secs(1);
 
@@ -53,7 +55,7 @@ struct Queues {
     urgent: VecDeque<Agent>,
     /// Agents with statuses that wait. Those that were urgent meanwhile have none any more.
     waiting: VecDeque<Agent>,
-    n_statuses: usize,
+    n_bytes: usize,
     /// Agents to grant a report, in the order in which they were last heard.
     ungranted: VecDeque<Arc<Outbox>>,
 }
@@ -79,7 +81,7 @@ pub(crate) struct ReportState {
 
 #[derive(Debug, Default)]
 struct Progress {
-    waiting: Vec<PackedStatus>,
+    waiting: Vec<Report>,
     is_applying: bool,
 }
 
@@ -122,23 +124,27 @@ impl Intake {
         }
     }
 
-    /// Queues statuses; returns them if their session has to apply them itself.
-    fn queue(&self, host: HostId, outbox: &Arc<Outbox>, reports: Reports) -> Option<Reports> {
+    /// Queues a report; returns it if its session has to apply it itself.
+    fn queue(&self, host: HostId, outbox: &Arc<Outbox>, report: Report) -> Option<Report> {
         let mut queues = self.queues.lock();
-        let n_statuses = queues.n_statuses + reports.statuses.len();
-        if n_statuses > MAX_WAITING || self.is_closed.load(Ordering::SeqCst) {
-            return Some(reports);
+        let n_bytes = queues.n_bytes + report.bytes.n_bytes();
+        if n_bytes > MAX_WAITING || self.is_closed.load(Ordering::SeqCst) {
+            return Some(report);
         }
-        queues.n_statuses = n_statuses;
+        let was_idle = queues.n_bytes == 0;
+        queues.n_bytes = n_bytes;
         let mut progress = outbox.reports.progress.lock();
         if progress.waiting.is_empty() {
             let outbox = outbox.clone();
             queues.waiting.push_back(Agent { host, outbox });
-            progress.waiting = reports.statuses;
-        } else {
-            progress.waiting.extend(reports.statuses);
         }
-        self.work.notify_one();
+        progress.waiting.push(report);
+        drop(progress);
+        drop(queues);
+        // Otherwise the task is awake until nothing waits.
+        if was_idle {
+            self.work.notify_one();
+        }
         None
     }
 
@@ -149,38 +155,37 @@ impl Intake {
         self.work.notify_one();
     }
 
-    /// The next statuses to apply.
-    fn take(&self) -> Vec<(Agent, Reports)> {
+    /// The next reports to apply.
+    fn take(&self) -> Vec<(Agent, Vec<Report>)> {
         let mut queues = self.queues.lock();
-        let (mut batch, mut n_statuses) = (Vec::new(), 0);
-        while n_statuses < BATCH {
+        let (mut batch, mut n_bytes) = (Vec::new(), 0);
+        while n_bytes < BATCH {
             let next = queues.urgent.pop_front();
             let Some(agent) = next.or_else(|| queues.waiting.pop_front()) else {
                 break;
             };
             let mut progress = agent.outbox.reports.progress.lock();
-            let statuses = std::mem::take(&mut progress.waiting);
-            if statuses.is_empty() {
+            let reports = std::mem::take(&mut progress.waiting);
+            if reports.is_empty() {
                 continue;
             }
             progress.is_applying = true;
             drop(progress);
-            n_statuses += statuses.len();
-            let host = agent.host;
-            batch.push((agent, Reports { host, statuses }));
+            n_bytes += reports.iter().map(|one| one.bytes.n_bytes()).sum::<usize>();
+            batch.push((agent, reports));
         }
-        queues.n_statuses -= n_statuses;
+        queues.n_bytes -= n_bytes;
         batch
     }
 
-    /// Grants reports to agents that wait for it, after so many were applied.
-    fn grant(&self, n_applied: usize, is_busy: bool) {
+    /// Grants reports to agents that wait for it, after so many agents had theirs applied.
+    fn grant(&self, n_applied: usize) {
         let granted: Vec<Arc<Outbox>> = {
             let mut queues = self.queues.lock();
-            let n = match is_busy {
-                true => FEWEST_GRANTS.max(n_applied / 2),
-                false if queues.n_statuses >= ENOUGH_WAITING => n_applied,
-                false => n_applied + MORE_GRANTS,
+            let n = match queues.n_bytes {
+                TOO_MUCH_WAITING.. => n_applied / 2,
+                ENOUGH_WAITING.. => n_applied,
+                _ => n_applied + MORE_GRANTS,
             };
             let n = n.min(queues.ungranted.len());
             queues.ungranted.drain(..n).collect()
@@ -194,7 +199,7 @@ impl Intake {
 
     fn is_idle(&self) -> bool {
         let queues = self.queues.lock();
-        queues.urgent.is_empty() && queues.n_statuses == 0 && queues.ungranted.is_empty()
+        queues.urgent.is_empty() && queues.n_bytes == 0 && queues.ungranted.is_empty()
     }
 }
 
@@ -210,19 +215,16 @@ pub(crate) async fn run(sessions: Arc<Sessions>, mut stop: watch::Receiver<bool>
                 return;
             }
         }
-        let mut is_busy = false;
         while !intake.is_idle() {
             let n_applied = sessions.apply_waiting().await;
-            intake.grant(n_applied, is_busy);
-            let yielded = Instant::now();
+            intake.grant(n_applied);
             yield_now().await;
-            is_busy = yielded.elapsed() >= BUSY;
         }
     }
 }
 
 impl Sessions {
-    /// Applies a batch; returns how many reports it had.
+    /// Applies a batch; returns of how many agents.
     async fn apply_waiting(&self) -> usize {
         let batch = self.intake.take();
         if batch.is_empty() {
@@ -234,12 +236,15 @@ impl Sessions {
             let current = self.core.outboxes.outbox(agent.host);
             current.is_none_or(|current| Arc::ptr_eq(&current, &agent.outbox))
         };
-        let (mut agents, mut all) = (Vec::new(), Vec::new());
+        let (mut agents, mut all) = (Vec::with_capacity(n_applied), Vec::new());
         for (agent, reports) in batch {
-            agents.push((agent.outbox.clone(), reports.statuses.len()));
-            if is_current(&agent) {
-                all.push(reports);
+            let n_before = all.len();
+            if is_current(&agent)
+                && let Err(refused) = self.pack(agent.host, &reports, &mut all)
+            {
+                agent.outbox.refuse(refused);
             }
+            agents.push((agent.outbox, all.len() - n_before));
         }
         if self.apply(all).await.is_err() {
             tracing::debug!("the server is stopping: flags are not recorded any more");
@@ -253,6 +258,24 @@ impl Sessions {
             }
         }
         n_applied
+    }
+}
+
+impl Outbox {
+    /// Ends the connection of an agent whose report cannot be taken.
+    fn refuse(&self, refused: Refused) {
+        let Refused {
+            reason,
+            permanent,
+            rejoin,
+        } = refused;
+        self.change(|pending| {
+            pending.bye.get_or_insert(Bye {
+                reason,
+                permanent,
+                rejoin,
+            });
+        });
     }
 }
 
@@ -286,25 +309,20 @@ impl Session {
         });
     }
 
-    /// Queues statuses, or applies them at once for an agent that sends when it likes.
-    pub(super) async fn take_statuses(
-        &self,
-        statuses: Vec<PackedStatus>,
-    ) -> Result<(), super::Refused> {
-        let reports = Reports {
-            host: self.host,
-            statuses,
+    /// Queues a report, or applies it at once for an agent that sends when it likes.
+    pub(super) async fn take_report(&self, report: Report) -> Result<(), Refused> {
+        let report = match self.outbox.reports.waits_for_grants() {
+            true => self.sessions.intake.queue(self.host, &self.outbox, report),
+            false => Some(report),
         };
-        let reports = match self.outbox.reports.waits_for_grants() {
-            true => self.sessions.intake.queue(self.host, &self.outbox, reports),
-            false => Some(reports),
-        };
-        let Some(reports) = reports else {
+        let Some(report) = report else {
             return Ok(());
         };
         // What it reported before comes first.
         self.settle().await;
-        self.sessions.apply(vec![reports]).await?;
+        let mut packed = Vec::new();
+        self.sessions.pack(self.host, &[report], &mut packed)?;
+        self.sessions.apply(packed).await?;
         if self.outbox.reports.waits_for_grants() {
             let intake = &self.sessions.intake;
             intake.owe(&mut intake.queues.lock(), self.outbox.clone());

@@ -1,21 +1,31 @@
 //! Receives agents' frames: statuses go into the fleet when it is their turn, results and events to the recorder.
 
 use fleet::{FleetGuard, PackedStatus};
+use model::UnixMillis;
 use model::bounds::MAX_MESSAGE;
 use model::change::{EventRow, HostId, ProcessId};
 use model::text::sanitize_line;
-use model::UnixMillis;
-use wire::{EventFrame, ProcessStatus, Report, ResultFrame, Up, UpKind};
+use wire::{EventFrame, Received, ReportBytes, ReportedStatus, ResultFrame, Up, UpKind, WireError};
 
 use super::{Refused, Session, Sessions};
 use crate::operations::Record;
 
 impl Session {
     /// Handles one frame. Waits while the recorder's queue is full, which slows this agent and no other.
-    pub async fn take(&self, frame: Up) -> Result<(), Refused> {
+    pub async fn take(&self, frame: Received) -> Result<(), Refused> {
+        match frame {
+            Received::Report(report) => self.report(report).await,
+            Received::Other(frame) => self.take_other(frame).await,
+        }
+    }
+
+    async fn take_other(&self, frame: Up) -> Result<(), Refused> {
         let refuse = |reason: &str| Refused::for_now(reason);
         match frame.kind {
-            Some(UpKind::Report(report)) => self.report(report).await,
+            Some(UpKind::Report(report)) => match Received::from(report) {
+                Received::Report(report) => self.report(report).await,
+                Received::Other(_) => Ok(()),
+            },
             Some(UpKind::Result(result)) => self.result(result).await,
             Some(UpKind::Event(event)) => self.event(event).await,
             Some(UpKind::Output(output)) => {
@@ -28,7 +38,7 @@ impl Session {
         }
     }
 
-    async fn report(&self, report: Report) -> Result<(), Refused> {
+    async fn report(&self, bytes: ReportBytes) -> Result<(), Refused> {
         self.sessions.core.counters.reports.add(1);
         if self.was_superseded() {
             return Err(Refused::for_now(
@@ -37,34 +47,11 @@ impl Session {
         }
         let at = self.sessions.core.now();
         self.sessions.core.fleet().heard(self.host, at);
-        if report.statuses.is_empty() {
+        if bytes.is_empty() {
             self.answer_heartbeat();
             return Ok(());
         }
-        let statuses = self.pack(report.statuses, at)?;
-        self.take_statuses(statuses).await
-    }
-
-    /// Finds the processes of these statuses.
-    fn pack(
-        &self,
-        reported: Vec<ProcessStatus>,
-        at: UnixMillis,
-    ) -> Result<Vec<PackedStatus>, Refused> {
-        let fleet = self.sessions.core.fleet();
-        let mut here = fleet.host_processes(self.host);
-        let pack = |reported: ProcessStatus| {
-            let process = here.find(&reported.namespace, &reported.name);
-            if process.is_none() {
-                let name = reported.full_name();
-                name.map_err(|e| malformed(&e.to_string()))?;
-            }
-            let mut status = reported.into_status();
-            // The server's clock, so that ages are comparable between hosts.
-            status.reported_at = at;
-            Ok(here.pack(process, status))
-        };
-        reported.into_iter().map(pack).collect()
+        self.take_report(Report { at, bytes }).await
     }
 
     async fn result(&self, frame: ResultFrame) -> Result<(), Refused> {
@@ -104,11 +91,12 @@ impl Session {
     }
 }
 
-/// What one agent reported.
+/// A report whose turn may come later.
 #[derive(Debug)]
-pub(super) struct Reports {
-    pub(super) host: HostId,
-    pub(super) statuses: Vec<PackedStatus>,
+pub(super) struct Report {
+    /// When it arrived.
+    pub(super) at: UnixMillis,
+    pub(super) bytes: ReportBytes,
 }
 
 /// What has to be done about statuses once they are in the fleet.
@@ -121,15 +109,18 @@ struct Applied {
 }
 
 impl Applied {
-    fn apply(&mut self, fleet: &mut FleetGuard<'_>, host: HostId, status: PackedStatus) {
+    fn apply(&mut self, fleet: &mut FleetGuard<'_>, status: PackedStatus) {
         self.n_statuses += 1;
+        let host = status.host();
         let Some(observed) = fleet.observe(status) else {
             return;
         };
         if observed.has_changed {
             self.changed.push(observed.id);
             let surplus = fleet.view().surplus();
-            self.is_surplus |= observed.owner.is_some_and(|owner| surplus.contains(owner.0));
+            self.is_surplus |= observed
+                .owner
+                .is_some_and(|owner| surplus.contains(owner.0));
         }
         if let Some((flag, managed)) = observed.held
             && let Some(process) = fleet.name(observed.name)
@@ -145,15 +136,46 @@ impl Applied {
 }
 
 impl Sessions {
-    /// Puts reports into the fleet, all at once.
-    pub(super) async fn apply(&self, all: Vec<Reports>) -> Result<(), Refused> {
+    /// Reads the statuses of a host's reports and finds their processes. Adds nothing to `packed` if one is malformed.
+    pub(super) fn pack(
+        &self,
+        host: HostId,
+        reports: &[Report],
+        packed: &mut Vec<PackedStatus>,
+    ) -> Result<(), Refused> {
+        let fleet = self.core.fleet();
+        let mut here = fleet.host_processes(host);
+        let n_before = packed.len();
+        let mut pack = |at, reported: Result<ReportedStatus<'_>, WireError>| {
+            let reported = reported.map_err(|e| e.to_string())?;
+            let process = here.find(reported.namespace, reported.name);
+            if process.is_none() {
+                reported.full_name().map_err(|e| e.to_string())?;
+            }
+            let mut status = reported.status;
+            // The server's clock, so that ages are comparable between hosts.
+            status.reported_at = at;
+            packed.push(here.pack(process, status));
+            Ok::<_, String>(())
+        };
+        let mut statuses = reports
+            .iter()
+            .flat_map(|report| report.bytes.statuses().map(|status| (report.at, status)));
+        statuses
+            .try_for_each(|(at, status)| pack(at, status))
+            .map_err(|what| {
+                packed.truncate(n_before);
+                malformed(&what)
+            })
+    }
+
+    /// Puts statuses into the fleet, all at once.
+    pub(super) async fn apply(&self, packed: Vec<PackedStatus>) -> Result<(), Refused> {
         let mut applied = Applied::default();
         {
             let mut fleet = self.core.fleet_mut();
-            for Reports { host, statuses } in all {
-                for status in statuses {
-                    applied.apply(&mut fleet, host, status);
-                }
+            for status in packed {
+                applied.apply(&mut fleet, status);
             }
         }
         self.core.counters.statuses.add(applied.n_statuses);

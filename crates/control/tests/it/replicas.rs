@@ -46,7 +46,7 @@ pub(crate) fn running(name: &str, pid: i32) -> ProcessStatus {
     }
 }
 
-pub(crate) fn report(statuses: Vec<ProcessStatus>) -> wire::Up {
+pub(crate) fn report(statuses: Vec<ProcessStatus>) -> wire::Received {
     Report { statuses }.into()
 }
 

@@ -10,7 +10,9 @@ use model::Host;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
-use wire::{Ack, Bye, Down, DownKind, Hello, KEEPALIVE_SECS, SILENCE_SECS, Up, UpKind, WireError};
+use wire::{
+    Ack, Bye, Down, DownKind, Hello, KEEPALIVE_SECS, Received, SILENCE_SECS, UpKind, WireError,
+};
 
 mod frames;
 
@@ -45,7 +47,11 @@ pub(super) async fn read_hello<S: AsyncRead + AsyncWrite + Unpin>(
     let first = timeout(within, frames.next())
         .await
         .map_err(|_| ConnectionError::TooSlow)?;
-    let Some(UpKind::Hello(hello)) = first?.ok_or(ConnectionError::Closed)?.kind else {
+    let hello = match first?.ok_or(ConnectionError::Closed)? {
+        Received::Other(frame) => frame.kind,
+        Received::Report(_) => None,
+    };
+    let Some(UpKind::Hello(hello)) = hello else {
         let refused = Refused::for_now("the first frame must be a hello");
         return Err(send_bye(&mut frames, refused).await);
     };
@@ -110,9 +116,11 @@ async fn exchange<S: AsyncRead + AsyncWrite + Unpin>(
     mut stop: watch::Receiver<bool>,
 ) -> Result<(), ConnectionError> {
     let mut sent_at = Instant::now();
-    let mut keepalive_at = sent_at + KEEPALIVE;
+    // These outlive the frames, so that a frame costs no registration of a timer or a waiter.
+    let mut outgoing = pin!(session.next());
+    let mut stopping = pin!(stopped(&mut stop));
+    let mut tick = pin!(sleep_until(sent_at + KEEPALIVE));
     loop {
-        let silent_at = frames.heard_at() + SILENCE;
         tokio::select! {
             frame = frames.next() => {
                 let Some(frame) = frame? else { return Ok(()) };
@@ -122,34 +130,35 @@ async fn exchange<S: AsyncRead + AsyncWrite + Unpin>(
                 }
                 frames.excuse_since(began);
             }
-            outgoing = session.next() => {
-                let is_last = outgoing.iter().any(|frame| matches!(frame.kind, Some(DownKind::Bye(_))));
+            next = &mut outgoing => {
+                outgoing.set(session.next());
+                let is_last = next.iter().any(|frame| matches!(frame.kind, Some(DownKind::Bye(_))));
                 let began = Instant::now();
-                send(frames, outgoing).await?;
+                send(frames, next).await?;
                 if is_last {
                     return Ok(());
                 }
                 frames.excuse_since(began);
                 sent_at = Instant::now();
-                keepalive_at = sent_at + KEEPALIVE;
+                tick.as_mut().reset(next_tick(sent_at, frames.heard_at()));
             }
-            () = sleep_until(silent_at) => {
+            () = &mut tick => {
+                let now = Instant::now();
                 // Parts of a frame may have come meanwhile.
-                if frames.heard_at().elapsed() >= SILENCE {
+                if now >= frames.heard_at() + SILENCE {
                     return Err(ConnectionError::TooSlow);
                 }
-            }
-            () = sleep_until(keepalive_at) => {
-                if frames.heard_at() > sent_at {
-                    let began = Instant::now();
-                    send(frames, vec![Ack::default().into()]).await?;
-                    frames.excuse_since(began);
+                if now >= sent_at + KEEPALIVE {
+                    if frames.heard_at() > sent_at {
+                        send(frames, vec![Ack::default().into()]).await?;
+                        frames.excuse_since(now);
+                    }
                     sent_at = Instant::now();
                 }
-                keepalive_at = Instant::now() + KEEPALIVE;
+                tick.as_mut().reset(next_tick(sent_at, frames.heard_at()));
             }
             // The outbox has a bye, but not of a session that began after the bye was sent to all.
-            () = stopped(&mut stop) => {
+            () = &mut stopping => {
                 let stopping = Refused::for_now("the server is stopping");
                 return Err(send_bye(frames, stopping).await);
             }
@@ -157,11 +166,16 @@ async fn exchange<S: AsyncRead + AsyncWrite + Unpin>(
     }
 }
 
+/// When to look whether the agent is silent, or waits for a sign of life. Mostly later than before, which costs a timer nothing.
+fn next_tick(sent_at: Instant, heard_at: Instant) -> Instant {
+    (sent_at + KEEPALIVE).min(heard_at + SILENCE)
+}
+
 /// Handles one frame, and sends keepalives while a slow store delays that.
 async fn take<S: AsyncRead + AsyncWrite + Unpin>(
     session: &Session,
     frames: &mut Frames<S>,
-    frame: Up,
+    frame: Received,
 ) -> Result<Result<(), Refused>, ConnectionError> {
     let mut handling = pin!(session.take(frame));
     loop {

@@ -1,6 +1,7 @@
 //! One simulated agent: its state between connections, and one connection after the other.
 
 use std::collections::VecDeque;
+use std::io::ErrorKind;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -20,7 +21,7 @@ use wire::{Ack, Command, Desired, EventFrame, Hello, Up, version};
 
 use super::SimError;
 use super::operations::Operations;
-use super::processes::Processes;
+use super::processes::{EncodedReport, Processes};
 use super::session::{Connector, OpenError, SessionEnd, run_session};
 use super::shared::Shared;
 use super::upgrade::Upgrade;
@@ -49,6 +50,12 @@ pub(super) struct Agent {
     pub(super) upgrade: Upgrade,
     allowance: Allowance,
     pub(super) random: Random,
+}
+
+/// What an agent sends next.
+pub(super) enum NextFrame {
+    Report(EncodedReport),
+    Other(Up),
 }
 
 impl Agent {
@@ -106,13 +113,16 @@ impl Agent {
                     }
                 }
                 Err(OpenError::Refused) => Attempt::Refused,
+                Err(OpenError::Io(error)) if error.kind() == ErrorKind::ConnectionRefused => {
+                    Attempt::NotListening
+                }
                 Err(OpenError::Io(_) | OpenError::Wire(_) | OpenError::NoWelcome) => {
                     Attempt::Failed
                 }
             };
             let counters = &self.shared.counters;
             match attempt {
-                Attempt::Failed => counters.failed_connects.add(1),
+                Attempt::Failed | Attempt::NotListening => counters.failed_connects.add(1),
                 Attempt::Lost(_) => counters.lost.add(1),
                 Attempt::Refused => counters.refused.add(1),
             }
@@ -216,25 +226,25 @@ impl Agent {
     }
 
     /// The next frame to send now. A result never overtakes the status that it led to. Other statuses wait for a grant.
-    pub(super) fn next_frame(&mut self, now: Instant) -> Option<Up> {
+    pub(super) fn next_frame(&mut self, now: Instant) -> Option<NextFrame> {
         let is_due = self.processes.due().is_some_and(|due| due <= now);
         let granted = Granted::now(self.allowance, is_due, self.operations.is_waiting());
         let (processes, random) = (&mut self.processes, &mut self.random);
         if let Some(granted) = granted
             && let Some(report) = processes.take_report(granted, now_ms(), random)
         {
-            self.allowance.spend(report.statuses.len());
+            self.allowance.spend(report.n_statuses);
             self.shared.counters.reports.add(1);
-            self.shared.counters.statuses.add(report.statuses.len());
-            return Some(report.into());
+            self.shared.counters.statuses.add(report.n_statuses);
+            return Some(NextFrame::Report(report));
         }
         if let Some(result) = self.operations.next_result() {
-            return Some(result.into());
+            return Some(NextFrame::Other(result.into()));
         }
         let event = self.events.get(self.n_events_sent)?;
         self.n_events_sent += 1;
         self.shared.counters.events.add(1);
-        Some(event.clone().into())
+        Some(NextFrame::Other(event.clone().into()))
     }
 
     /// How often this agent reports all of its processes, so that the fleet reaches its status rate.
@@ -263,7 +273,7 @@ impl Agent {
         self.last_event = (now as u64).max(self.last_event + 1);
         let event = Event {
             at: UnixMillis(now),
-            process: (*name).clone(),
+            process: name.full.clone(),
             kind: EventKind::ProcessExit,
             reason: "exited with code 1 (simulated); started again".to_owned(),
             exit: Some(Exit::Code(1)),

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use model::operation::CommandRun;
 use model::status::Exit;
-use model::{Code, Flag, FullName, Op, OpId, Outcome, UnixMillis};
+use model::{Code, Flag, Op, OpId, Outcome, UnixMillis};
 use testing::Random;
 use tokio::time::Instant;
 use wire::up::OpRef;
 use wire::{Command, ResultFrame};
 
-use super::names::Names;
+use super::names::{Names, SharedName};
 use super::processes::Processes;
 use super::shared::Shared;
 use super::{Chance, Span};
@@ -25,7 +25,7 @@ pub(super) struct Operations {
 #[derive(Debug)]
 struct PendingOperation {
     id: OpRef,
-    name: Arc<FullName>,
+    name: Arc<SharedName>,
     op: Op,
     takes_ms: u64,
     ends_at: Instant,

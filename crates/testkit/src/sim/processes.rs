@@ -4,19 +4,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ::agent::report::Granted;
+use bytes::Bytes;
+use model::Op;
 use model::digest::{definition_hash, held_hash};
-use model::{FullName, Op};
-use prost::Message;
 use testing::Random;
 use tokio::time::Instant;
-use wire::{Desired, DesiredProcess, ProcessStatus, Report};
+use wire::{Desired, DesiredProcess};
 
-use super::names::Names;
+use super::names::{Names, SharedName};
 
 /// How long a state change waits for others, as in a real agent.
 const STATE_DELAY: Duration = Duration::from_millis(5);
 /// A spec with this command cannot be started.
 const FAILING: &str = "./fails.sh";
+/// About the length of an encoded status.
+const STATUS_BYTES: usize = 96;
 const UNREGISTERED: u32 = 0;
 const RUNNING: u32 = 1;
 const STOPPED: u32 = 2;
@@ -27,16 +29,55 @@ pub(super) struct Processes {
     /// XOR of the hashes of all processes.
     digest: u64,
     /// The names of a full list so far, while it is arriving.
-    listed: Option<Vec<Arc<FullName>>>,
+    listed: Option<Vec<Arc<SharedName>>>,
     n_dirty: usize,
     /// How many of them have changed their state.
     n_moved: usize,
     due: Option<Instant>,
 }
 
+/// A report whose statuses are encoded.
+#[derive(Debug, Default)]
+pub(super) struct EncodedReport {
+    pub(super) bytes: Vec<u8>,
+    pub(super) n_statuses: usize,
+}
+
+/// What a simulated process has of [`wire::ProcessStatus`], with the same tags. Its names are shared, so that a status costs no
+/// allocation: the simulator shares its cores with the server that it loads.
+#[derive(Clone, PartialEq, prost::Message)]
+struct SimulatedStatus {
+    #[prost(bytes = "bytes", tag = "1")]
+    namespace: Bytes,
+    #[prost(bytes = "bytes", tag = "2")]
+    name: Bytes,
+    #[prost(uint32, tag = "3")]
+    state: u32,
+    #[prost(sint32, tag = "4")]
+    pid: i32,
+    #[prost(int64, tag = "6")]
+    started_at_ms: i64,
+    #[prost(int64, tag = "7")]
+    reported_at_ms: i64,
+    #[prost(float, tag = "8")]
+    cpu: f32,
+    #[prost(float, tag = "9")]
+    mem: f32,
+    #[prost(uint32, tag = "10")]
+    fd: u32,
+    #[prost(uint64, tag = "11")]
+    disk: u64,
+    #[prost(uint64, tag = "12")]
+    net: u64,
+    #[prost(uint32, optional, tag = "14")]
+    flag: Option<u32>,
+    #[prost(bool, optional, tag = "15")]
+    managed: Option<bool>,
+}
+
 #[derive(Debug)]
 struct HeldProcess {
-    name: Arc<FullName>,
+    name: Arc<SharedName>,
     incarnation: u64,
     hash: u64,
     started_at_ms: i64,
@@ -63,7 +104,7 @@ impl Processes {
         self.due
     }
 
-    pub(super) fn any(&self, random: &mut Random) -> Option<Arc<FullName>> {
+    pub(super) fn any(&self, random: &mut Random) -> Option<Arc<SharedName>> {
         let at = random.below(self.held.len().max(1));
         self.held.get(at).map(|held| held.name.clone())
     }
@@ -97,9 +138,9 @@ impl Processes {
         }
     }
 
-    fn hold(&mut self, name: &Arc<FullName>, process: &DesiredProcess, random: &mut Random) {
+    fn hold(&mut self, name: &Arc<SharedName>, process: &DesiredProcess, random: &mut Random) {
         let definition = definition_hash(&process.spec_json, &process.labels_json);
-        let hash = held_hash(name, process.incarnation, definition);
+        let hash = held_hash(&name.full, process.incarnation, definition);
         let at = match self.find(name) {
             Some(at) => at,
             None => {
@@ -134,7 +175,7 @@ impl Processes {
     /// Flag and managed after an operation; `None` for an unknown process.
     pub(super) fn operate(
         &mut self,
-        name: &Arc<FullName>,
+        name: &Arc<SharedName>,
         op: Op,
         now_ms: i64,
         random: &mut Random,
@@ -162,7 +203,7 @@ impl Processes {
     }
 
     /// Whether an operation fails because the process cannot be started, which is down then.
-    pub(super) fn fails(&mut self, name: &Arc<FullName>, op: Op, random: &mut Random) -> bool {
+    pub(super) fn fails(&mut self, name: &Arc<SharedName>, op: Op, random: &mut Random) -> bool {
         let starts = matches!(op, Op::Start | Op::Restart);
         let found = self.find(name).filter(|_| starts);
         let Some(at) = found.filter(|at| self.held[*at].cannot_start) else {
@@ -174,7 +215,7 @@ impl Processes {
     }
 
     /// A process died and runs again.
-    pub(super) fn run_anew(&mut self, name: &Arc<FullName>, now_ms: i64, random: &mut Random) {
+    pub(super) fn run_anew(&mut self, name: &Arc<SharedName>, now_ms: i64, random: &mut Random) {
         if let Some(at) = self.find(name) {
             self.held[at].run(true, now_ms, random);
             self.mark_dirty(at);
@@ -209,9 +250,7 @@ impl Processes {
         granted: Granted,
         now_ms: i64,
         random: &mut Random,
-    ) -> Option<Report> {
-        let mut report = Report::default();
-        let mut size = 0;
+    ) -> Option<EncodedReport> {
         let n = match granted {
             Granted::All => self.n_dirty,
             Granted::States => self.n_moved,
@@ -222,29 +261,31 @@ impl Processes {
         if n == 0 {
             return None;
         }
-        report.statuses.reserve_exact(n);
+        let mut report = EncodedReport::default();
+        let mut scratch = Vec::with_capacity(STATUS_BYTES);
+        report.bytes.reserve(n * STATUS_BYTES);
         let is_wanted = |held: &&mut HeldProcess| match granted {
             Granted::All => held.is_dirty,
             Granted::States => held.has_moved,
         };
-        for held in self.held.iter_mut().filter(is_wanted) {
-            if size >= wire::FRAME_BUDGET {
+        for held in self.held.iter_mut().filter(is_wanted).take(n) {
+            if report.bytes.len() >= wire::FRAME_BUDGET {
                 break;
             }
             self.n_moved -= usize::from(held.has_moved);
             (held.is_dirty, held.has_moved) = (false, false);
             let status = held.status(now_ms, random);
-            size += status.encoded_len();
-            report.statuses.push(status);
+            wire::codec::push_status(&status, &mut scratch, &mut report.bytes);
+            report.n_statuses += 1;
         }
-        self.n_dirty -= report.statuses.len();
+        self.n_dirty -= report.n_statuses;
         if self.n_dirty == 0 {
             self.due = None;
         }
         Some(report)
     }
 
-    fn find(&self, name: &Arc<FullName>) -> Option<usize> {
+    fn find(&self, name: &Arc<SharedName>) -> Option<usize> {
         let same = |held: &HeldProcess| Arc::ptr_eq(&held.name, name);
         self.held.iter().position(same)
     }
@@ -270,18 +311,17 @@ impl HeldProcess {
         };
     }
 
-    fn status(&self, now_ms: i64, random: &mut Random) -> ProcessStatus {
+    fn status(&self, now_ms: i64, random: &mut Random) -> SimulatedStatus {
         let is_up = self.pid > 0;
         let figure = |most: u64, random: &mut Random| match is_up {
             true => random.below(most),
             false => 0,
         };
-        ProcessStatus {
-            namespace: self.name.namespace.as_str().to_owned(),
-            name: self.name.name.as_str().to_owned(),
+        SimulatedStatus {
+            namespace: self.name.namespace.clone(),
+            name: self.name.name.clone(),
             state: if is_up { RUNNING } else { STOPPED },
             pid: self.pid,
-            version: String::new(),
             started_at_ms: self.started_at_ms,
             reported_at_ms: now_ms,
             cpu: figure(10_000, random) as f32 / 100.0,
@@ -289,16 +329,15 @@ impl HeldProcess {
             fd: figure(1_000, random) as u32,
             disk: figure(1 << 30, random),
             net: figure(1 << 20, random),
-            message: String::new(),
             flag: Some(u32::from(self.flag)),
             managed: Some(self.managed),
-            ..ProcessStatus::default()
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use prost::Message;
     use wire::down::NameRef;
 
     use super::*;
@@ -362,7 +401,7 @@ mod tests {
             &mut random,
         );
         let report = processes.take_report(Granted::All, 9, &mut random).unwrap();
-        assert_eq!(report.statuses.len(), 2);
+        assert_eq!(report.n_statuses, 2);
         assert!(
             processes
                 .take_report(Granted::All, 9, &mut random)
@@ -373,7 +412,12 @@ mod tests {
         let wanted = processes.operate(&a, Op::Start, 9, &mut random);
         assert_eq!(wanted, Some((1, true)));
         let report = processes.take_report(Granted::All, 9, &mut random).unwrap();
-        assert_eq!((report.statuses.len(), report.statuses[0].state), (1, 1));
+        let decoded = wire::Report::decode(&report.bytes[..]).unwrap();
+        assert_eq!((report.n_statuses, decoded.statuses.len()), (1, 1));
+        assert_eq!(
+            (&*decoded.statuses[0].name, decoded.statuses[0].state),
+            ("a", 1)
+        );
         assert_eq!(processes.due(), None);
     }
 }

@@ -21,7 +21,7 @@ use tokio_rustls::client::TlsStream;
 use tokio_util::codec::FramedRead;
 use wire::{Codec, Down, DownKind, Hello, Output, Question, Report, Up, WireError};
 
-use super::agent::Agent;
+use super::agent::{Agent, NextFrame};
 use super::counters::Counters;
 
 const HEARTBEAT: Duration = Duration::from_secs(wire::HEARTBEAT_SECS);
@@ -284,7 +284,10 @@ fn fill(
     while writer.has_room()
         && let Some(frame) = agent.next_frame(now)
     {
-        writer.queue(frame)?;
+        match frame {
+            NextFrame::Report(report) => writer.queue_report(&report.bytes)?,
+            NextFrame::Other(frame) => writer.queue(frame)?,
+        }
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ use bytes::BytesMut;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::time::{Instant, timeout};
 use tokio_util::codec::{Decoder, Encoder};
-use wire::{Codec, Down, Up, WireError};
+use wire::{Codec, Down, Received, WireError};
 
 /// How much is read at a time.
 const READ: usize = 8 * 1024;
@@ -26,7 +26,7 @@ const MAX_STALL: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 pub(in crate::agents) struct Frames<S> {
     stream: S,
-    codec: Codec<Up, Down>,
+    codec: Codec<Received, Down>,
     /// Bytes of a frame that is not complete, and of what came with it.
     incoming: BytesMut,
     heard_at: Instant,
@@ -59,7 +59,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Frames<S> {
     }
 
     /// The next frame; none at the end of the stream. May be cancelled without loss.
-    pub(super) async fn next(&mut self) -> Result<Option<Up>, WireError> {
+    pub(super) async fn next(&mut self) -> Result<Option<Received>, WireError> {
         loop {
             if let Some(frame) = self.codec.decode(&mut self.incoming)? {
                 if self.incoming.is_empty() {
@@ -122,7 +122,7 @@ async fn in_time<T>(step: impl Future<Output = io::Result<T>>) -> io::Result<T> 
 #[cfg(test)]
 mod tests {
     use tokio::io::duplex;
-    use wire::{Report, UpKind};
+    use wire::{Report, Up};
 
     use super::*;
 
@@ -153,7 +153,7 @@ mod tests {
         tokio::spawn(async move { near.write_all(&bytes).await });
         for expected in sent {
             let frame = frames.next().await.unwrap().unwrap();
-            assert_eq!(frame, expected);
+            assert_eq!(frame, expected.into());
         }
         assert_eq!(frames.incoming.capacity(), 0);
         assert_eq!(frames.next().await.unwrap(), None);
@@ -191,6 +191,6 @@ mod tests {
             }
         }
         let frame = frames.next().await.unwrap().unwrap();
-        assert!(matches!(frame.kind, Some(UpKind::Report(_))));
+        assert_eq!(frame, report(3).into());
     }
 }
