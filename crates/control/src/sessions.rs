@@ -11,6 +11,7 @@ mod leaving;
 mod logs;
 mod moving;
 mod outbox;
+mod pace;
 mod question;
 mod report;
 mod runs;
@@ -223,6 +224,7 @@ impl Session {
             }
             tokio::select! {
                 () = self.outbox.notify.notified() => {}
+                () = self.pause() => {}
                 () = self.catch_up(), if self.is_behind() => {}
             }
         }
@@ -233,6 +235,7 @@ impl Session {
         if self.is_behind() {
             self.keep_for_later(&mut pending);
         }
+        self.pace(&mut pending);
         // Commands are taken a few at a time; everything else at once.
         let rest = pending
             .commands

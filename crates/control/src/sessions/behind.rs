@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::Session;
-use super::outbox::{ChangedProcesses, Pending};
+use super::outbox::Pending;
 
 /// How often to check whether the store is back.
 const POLL_EVERY: Duration = Duration::from_millis(500);
@@ -28,15 +28,8 @@ impl Session {
         let desired = std::mem::take(&mut pending.desired);
         let groups = std::mem::take(&mut pending.groups);
         let commands = std::mem::take(&mut pending.commands);
+        self.outbox.keep_desired(desired);
         let mut now = self.outbox.pending();
-        now.desired = match (desired, std::mem::take(&mut now.desired)) {
-            (ChangedProcesses::All, _) | (_, ChangedProcesses::All) => ChangedProcesses::All,
-            (ChangedProcesses::None, other) | (other, ChangedProcesses::None) => other,
-            (ChangedProcesses::Names(mut names), ChangedProcesses::Names(newer)) => {
-                names.extend(newer);
-                ChangedProcesses::Names(names)
-            }
-        };
         now.groups.extend(groups);
         let newer = std::mem::replace(&mut now.commands, commands);
         now.commands.extend(newer);

@@ -42,6 +42,8 @@ pub(crate) struct Outbox {
     /// A hash of what was last told about dependencies on other hosts; 0 for nothing.
     pub(super) told_dependencies: AtomicU64,
     pub(super) asked_to_move: Mutex<Option<Instant>>,
+    /// Until when further changes of processes wait.
+    pub(super) paused_until: Mutex<Option<Instant>>,
     /// This replica may be behind the agent, so specs and commands wait.
     pub(super) is_behind: AtomicBool,
 }
@@ -142,16 +144,23 @@ impl Outboxes {
             let Some(outbox) = self.outbox(*host) else {
                 continue;
             };
-            outbox.change(|pending| match &mut pending.desired {
-                ChangedProcesses::All => {}
-                ChangedProcesses::None => {
-                    pending.desired = ChangedProcesses::Names(HashSet::from([*name]))
+            let mut pending = outbox.pending();
+            let names = match &mut pending.desired {
+                // The session knows that something has changed.
+                ChangedProcesses::All => continue,
+                ChangedProcesses::Names(names) => {
+                    if names.len() >= MAX_CHANGED_NAMES {
+                        pending.desired = ChangedProcesses::All;
+                    } else {
+                        names.insert(*name);
+                    }
+                    continue;
                 }
-                ChangedProcesses::Names(names) if names.len() >= MAX_CHANGED_NAMES => {
-                    pending.desired = ChangedProcesses::All
-                }
-                ChangedProcesses::Names(names) => drop(names.insert(*name)),
-            });
+                none @ ChangedProcesses::None => none,
+            };
+            *names = ChangedProcesses::Names(HashSet::from([*name]));
+            drop(pending);
+            outbox.wake();
         }
     }
 

@@ -113,6 +113,11 @@ impl Questions {
         }
     }
 
+    /// Whether there are frames for the agent.
+    pub(super) fn any_to_send(&self) -> bool {
+        !self.lock().outgoing.is_empty()
+    }
+
     pub(crate) fn frames(&self) -> Vec<Down> {
         let outgoing = std::mem::take(&mut self.lock().outgoing).into_iter();
         outgoing

@@ -15,6 +15,7 @@ mod jobs;
 mod leaving;
 mod login_codes;
 mod operate;
+mod pace;
 mod plain_jobs;
 mod presence;
 mod question;
