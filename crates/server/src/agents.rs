@@ -13,6 +13,7 @@ mod leaf;
 mod relayed;
 mod session;
 mod settings;
+mod tickets;
 
 pub use address_limits::AgentLimits;
 pub use relayed::Relays;
@@ -40,6 +41,7 @@ use address_limits::{AddressLimiter, UnauthenticatedSlot};
 use handshake_pool::HandshakePool;
 use leaf::ServerLeaf;
 use relayed::{HeaderError, Origin};
+use tickets::Tickets;
 
 /// How many connections wait in the kernel to be accepted: a whole fleet may reconnect at once.
 const BACKLOG: u32 = 4096;
@@ -76,13 +78,19 @@ impl std::fmt::Debug for AgentListener {
 }
 
 /// Binds the address, so that a wrong one is known before anything else is opened.
-pub fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
+pub fn bind(address: SocketAddr) -> std::io::Result<TcpSocket> {
     let socket = match address {
         SocketAddr::V4(_) => TcpSocket::new_v4()?,
         SocketAddr::V6(_) => TcpSocket::new_v6()?,
     };
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
+    Ok(socket)
+}
+
+/// Lets the kernel accept connections, as soon as the server can take them. An agent that comes earlier is refused at once and
+/// tries again soon, or goes to another replica; otherwise it would wait in a full queue of the kernel for seconds.
+pub fn listen(socket: TcpSocket) -> std::io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
@@ -110,8 +118,9 @@ impl AgentListener {
             .with_client_cert_verifier(verifier)
             .with_cert_resolver(Arc::new(leaf));
         config.alpn_protocols = vec![wire::ALPN.to_vec(), wire::enrol::ALPN.to_vec()];
-        // Sessions last for weeks, and an agent shows its certificate at each connect: it would never use a ticket.
-        config.send_tls13_tickets = 0;
+        config.ticketer = Arc::new(Tickets::new(ca.ticket_secret(), SystemTime::now));
+        // An agent has one session at a time.
+        config.send_tls13_tickets = 1;
         Ok(Self {
             control,
             ca,

@@ -14,7 +14,7 @@ use bus::{Bus, NatsError};
 use control::{Control, ControlError, FirstKeys, LoginCode};
 use futures_util::future::BoxFuture;
 use store::{Store, StoreError};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinHandle};
 
@@ -113,11 +113,12 @@ pub fn start(config: Config) -> BoxFuture<'static, Result<Running, BootError>> {
 async fn start_parts(config: Config) -> Result<Running, BootError> {
     limits::raise_open_files();
     let data = DataDir::open(&config.data)?;
-    let http_listener = listen("the API", config.http)?;
+    let http_listener = bind("the API", config.http)?;
+    let http_listener = listen("the API", config.http, http_listener)?;
     let http_listener = HttpListener::new(http_listener, config.http_listener.clone())?;
     let tls = tls_roots(config.outgoing_ca.as_deref()).map_err(BootError::Trust)?;
-    let agents_listener = listen("agents", config.agents)?;
-    let agents_address = agents_listener.local_addr();
+    let agents_socket = bind("agents", config.agents)?;
+    let agents_address = agents_socket.local_addr();
     let agents_address = agents_address.expect("a bound socket has an address");
     let http_address = http_listener.address();
 
@@ -162,6 +163,7 @@ async fn start_parts(config: Config) -> Result<Running, BootError> {
     .with_https(url.starts_with("https:"))
     .with_webhook_client(webhooks.clone());
     let limits = config.agent_listener.limits;
+    let agents_listener = listen("agents", config.agents, agents_socket)?;
     let agents = AgentListener::new(control.clone(), ca, agents_listener, limits)?
         .beside(config.http_listener.max_connections, state.shed.clone())
         .with_relays(config.agent_listener.relays.clone());
@@ -284,8 +286,20 @@ impl Running {
     }
 }
 
-fn listen(what: &'static str, address: SocketAddr) -> Result<TcpListener, BootError> {
+fn bind(what: &'static str, address: SocketAddr) -> Result<TcpSocket, BootError> {
     agents::bind(address).map_err(|source| BootError::Listen {
+        what,
+        address,
+        source,
+    })
+}
+
+fn listen(
+    what: &'static str,
+    address: SocketAddr,
+    socket: TcpSocket,
+) -> Result<TcpListener, BootError> {
+    agents::listen(socket).map_err(|source| BootError::Listen {
         what,
         address,
         source,

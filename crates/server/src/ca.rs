@@ -49,6 +49,7 @@ struct SavedCa {
 pub struct Ca {
     certificate: CertificateDer<'static>,
     issuer: Issuer<'static, KeyPair>,
+    ticket_secret: [u8; 32],
     agent_life: Duration,
 }
 
@@ -79,6 +80,7 @@ impl Ca {
         };
         let saved: SavedCa = serde_json::from_slice(&bytes).map_err(CaError::Unreadable)?;
         let certificate = CertificateDer::from(saved.certificate_der);
+        let ticket_secret = derive_ticket_secret(&saved.key_der);
         let key = KeyPair::try_from(&PrivateKeyDer::from(PrivatePkcs8KeyDer::from(
             saved.key_der,
         )))?;
@@ -86,6 +88,7 @@ impl Ca {
         Ok(Self {
             certificate,
             issuer,
+            ticket_secret,
             agent_life: AGENT_LIFE,
         })
     }
@@ -105,6 +108,11 @@ impl Ca {
     pub fn fingerprint(&self) -> [u8; 32] {
         let digest = ring::digest::digest(&ring::digest::SHA256, &self.certificate);
         digest.as_ref().try_into().expect("SHA-256 has 32 bytes")
+    }
+
+    /// What the keys of TLS session tickets are derived from: the same for every replica, and after a restart.
+    pub(crate) fn ticket_secret(&self) -> &[u8; 32] {
+        &self.ticket_secret
     }
 
     /// Issues a certificate for this server itself.
@@ -171,4 +179,11 @@ fn leaf_params(name: &str, life: Duration) -> CertificateParams {
     params.not_before = now - BACKDATED;
     params.not_after = now + life;
     params
+}
+
+/// Tells nothing about the key of the CA.
+fn derive_ticket_secret(key_der: &[u8]) -> [u8; 32] {
+    let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, key_der);
+    let tag = ring::hmac::sign(&key, b"muster session tickets");
+    tag.as_ref().try_into().expect("SHA-256 has 32 bytes")
 }

@@ -12,7 +12,7 @@ use rcgen::{CertificateParams, KeyPair};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
-use server::agents::{AgentLimits, AgentListener, bind};
+use server::agents::{AgentLimits, AgentListener, bind, listen};
 use server::ca::Ca;
 use store::Store;
 use tempfile::TempDir;
@@ -28,6 +28,7 @@ use wire::{Bye, Codec, Down, DownKind, Hello, Report, Up};
 use crate::rig::{JOIN, TIMEOUT};
 
 mod relays;
+mod resumption;
 
 const HOST: &str = "0:10.0.0.1";
 
@@ -64,7 +65,8 @@ impl TestListener {
         let ca = Arc::new(Ca::load(&store).await.unwrap().with_agent_life(life));
         let socket = bind("127.0.0.1:0".parse().unwrap()).unwrap();
         let address = socket.local_addr().unwrap();
-        let agents = AgentListener::new(control.clone(), ca.clone(), socket, limits).unwrap();
+        let listener = listen(socket).unwrap();
+        let agents = AgentListener::new(control.clone(), ca.clone(), listener, limits).unwrap();
         let (stop, stopped) = watch::channel(false);
         let (stop_background, background_stopped) = watch::channel(false);
         tokio::spawn(background.run(background_stopped));
@@ -95,6 +97,13 @@ impl TestListener {
         alpn: &[u8],
         identity: Option<&Identity>,
     ) -> std::io::Result<TlsStream<TcpStream>> {
+        let config = self.client_config(alpn, identity);
+        let name = ServerName::try_from(wire::enrol::SERVER_NAME).unwrap();
+        let connector = TlsConnector::from(Arc::new(config));
+        connector.connect(name, stream).await
+    }
+
+    fn client_config(&self, alpn: &[u8], identity: Option<&Identity>) -> ClientConfig {
         let mut roots = RootCertStore::empty();
         roots.add(self.ca.certificate().clone()).unwrap();
         let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -109,9 +118,7 @@ impl TestListener {
                 .unwrap(),
         };
         config.alpn_protocols = vec![alpn.to_vec()];
-        let name = ServerName::try_from(wire::enrol::SERVER_NAME).unwrap();
-        let connector = TlsConnector::from(Arc::new(config));
-        connector.connect(name, stream).await
+        config
     }
 
     async fn request(&self, identity: Option<&Identity>, request: Enrol) -> Option<Enrolled> {
