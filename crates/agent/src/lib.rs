@@ -42,6 +42,7 @@ pub use config::{AgentArgs, AgentConfig};
 pub use error::AgentError;
 pub use run::{command, run, run_until};
 pub use supervisor::OtherProcess;
+pub use supervisor::ourselves::give_memory_back;
 
 /// The versions of the protocol with servers that this build speaks.
 pub const PROTOCOLS: std::ops::RangeInclusive<u32> = wire::version::OLDEST..=wire::version::NEWEST;

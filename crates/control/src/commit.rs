@@ -50,16 +50,17 @@ impl Core {
             *planned.lock() = Some(answer);
             Ok(changes)
         });
-        self.commit_plan(plan).await?;
+        let n_rows = self.commit_plan(plan).await?;
+        self.freed_memory.count(n_rows).await;
         let answer = answer.lock().take();
         Ok(answer.expect("a plan that was committed has run"))
     }
 
-    /// Not generic and boxed, so that it is compiled once for all plans.
+    /// Returns how many rows it wrote. Not generic and boxed, so that it is compiled once for all plans.
     fn commit_plan(
         self: &Arc<Self>,
         plan: Plan,
-    ) -> Pin<Box<dyn Future<Output = Result<(), ControlError>> + Send>> {
+    ) -> Pin<Box<dyn Future<Output = Result<usize, ControlError>> + Send>> {
         let core = self.clone();
         Box::pin(async move {
             let work = tokio::spawn(async move { core.commit_here(plan).await });
@@ -73,7 +74,7 @@ impl Core {
         })
     }
 
-    async fn commit_here(&self, mut plan: Plan) -> Result<(), ControlError> {
+    async fn commit_here(&self, mut plan: Plan) -> Result<usize, ControlError> {
         let _turn = self.turn().await?;
         loop {
             let (head, changes) = {
@@ -90,14 +91,14 @@ impl Core {
                 (head, changes)
             };
             if changes.is_empty() {
-                return Ok(());
+                return Ok(0);
             }
             match self.store.commit(head, &changes).await {
                 Ok(revision) => {
                     self.fold(revision, &changes);
                     self.counters.commits.add(1);
                     self.bus.publish(bus::Message::Committed(revision));
-                    return Ok(());
+                    return Ok(n_rows(&changes));
                 }
                 Err(StoreError::Moved { .. }) => self.catch_up(head).await?,
                 Err(error) => return Err(error.into()),
@@ -138,6 +139,9 @@ impl Core {
         };
         self.fold(revision, &changes);
         self.publish_events(&changes);
+        let n_rows = n_rows(&changes);
+        drop(changes);
+        self.freed_memory.count(n_rows).await;
         Ok(())
     }
 
@@ -189,19 +193,21 @@ impl Core {
     }
 }
 
+/// How many rows of the tables that grow with the fleet.
+fn n_rows(changes: &Changes) -> usize {
+    let of_view = changes.topology.processes.len() + changes.topology.processes_gone.len();
+    let registered = changes.processes.len() + changes.processes_gone.len();
+    of_view + registered + changes.hosts.len() + changes.targets.len() + changes.outcomes.len()
+}
+
 /// The processes that agents must be sent again: those whose spec or existence changed, not those whose flag did.
 fn desired_changes(fleet: &Fleet, changes: &Changes) -> Vec<(HostId, NameId)> {
-    let gone = changes
-        .processes_gone
-        .iter()
-        .filter_map(|id| fleet.row(*id))
-        .map(|row| {
-            let change = row.to_change();
-            (change.host, change.name)
-        });
+    let gone = changes.processes_gone.iter();
+    let gone = gone
+        .filter_map(|id| fleet.registration(*id))
+        .map(|row| (row.host, row.name));
     let put = changes.processes.iter().filter(|row| {
-        fleet.process(row.host, row.name).is_none_or(|before| {
-            let before = before.to_change();
+        fleet.registered(row.host, row.name).is_none_or(|before| {
             (before.definition, before.incarnation) != (row.definition, row.incarnation)
         })
     });

@@ -10,12 +10,13 @@ use bus::Bus;
 use fleet::{Fleet, FleetGuard, SharedFleet};
 use locks::{ReadGuard, RwLock, WriteGuard};
 use model::UnixMillis;
-use model::change::ProcessId;
+use model::change::{Changes, ProcessId};
 use store::Store;
 use tokio::sync::{Notify, watch};
 
 use crate::access::Accounts;
 use crate::day_counts::{self, DayCounts};
+use crate::freed_memory::FreedMemory;
 use crate::jobs::OpenJobs;
 use crate::operations::Tasks;
 use crate::registry::Summaries;
@@ -47,6 +48,7 @@ pub(crate) struct Core {
     pub(crate) deliveries: DeliveryHealth,
     /// A process that vanished from the topology may have stopped.
     pub(crate) retire: Notify,
+    pub(crate) freed_memory: FreedMemory,
     clock: Clock,
     /// When this server began to accept agents.
     pub(crate) started_at: UnixMillis,
@@ -60,10 +62,20 @@ impl Core {
         clock: Clock,
         is_alone: bool,
     ) -> Result<Arc<Self>, ControlError> {
-        let loaded = store.load().await?;
+        let (mut fleet, loaded) = loop {
+            let (loaded, processes) = store.load_in_two().await?;
+            let mut fleet = Fleet::new();
+            fleet.apply(loaded.revision, &loaded.changes);
+            if let Some(processes) = processes.rows().await? {
+                let changes = Changes {
+                    processes,
+                    ..Changes::default()
+                };
+                fleet.apply(loaded.revision, &changes);
+                break (fleet, loaded);
+            }
+        };
         let last_job_id = store.last_job_id().await?;
-        let mut fleet = Fleet::new();
-        fleet.apply(loaded.revision, &loaded.changes);
         let day_counts = DayCounts::default();
         for (shard, bytes) in &loaded.status {
             match *shard {
@@ -96,6 +108,7 @@ impl Core {
             counters: Counters::default(),
             deliveries: DeliveryHealth::default(),
             retire: Notify::new(),
+            freed_memory: FreedMemory::default(),
             started_at: clock.now(),
             clock,
         }))

@@ -3,10 +3,10 @@
 //! A draft assigns ids and reuses definitions, so that all planners store the same thing in the same way. It reads the fleet
 //! and commits nothing.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use fleet::{Fleet, FreshIds};
+use hashbrown::HashMap;
 use model::access::Audit;
 use model::change::{
     Changes, DefinitionId, DefinitionRow, HostId, HostRow, NameId, NameRow, ProcessRow, Revision,
@@ -114,8 +114,8 @@ impl<'a> Draft<'a> {
 
     /// Removes a registration.
     pub(crate) fn forget(&mut self, id: model::change::ProcessId) {
-        if let Some(row) = self.fleet.row(id) {
-            self.release(row.to_change().definition);
+        if let Some(row) = self.fleet.registration(id) {
+            self.release(row.definition);
             self.changes.processes_gone.push(id);
         }
     }
@@ -142,7 +142,7 @@ impl<'a> Draft<'a> {
     /// Keeps the suppliers of the hosts on which the process was registered.
     pub(crate) fn note_suppliers(
         &mut self,
-        suppliers: &HashMap<Host, i64>,
+        suppliers: &std::collections::HashMap<Host, i64>,
         answers: &[HostAnswer],
     ) {
         for row in &mut self.changes.hosts {
@@ -285,7 +285,7 @@ impl<'a> Draft<'a> {
         definition: DefinitionId,
         owner: BkProcessId,
     ) -> Put {
-        let before = self.fleet.process(host, name).map(|row| row.to_change());
+        let before = self.fleet.registered(host, name);
         let row = match before {
             Some(before) if (before.definition, before.owner) == (definition, Some(owner)) => {
                 return Put::AsItWas;
@@ -340,7 +340,7 @@ impl<'a> Draft<'a> {
             self.changes.processes[*index].definition = definition;
             return Some(Put::Changed);
         }
-        let (row, put) = match self.fleet.process(host, name).map(|row| row.to_change()) {
+        let (row, put) = match self.fleet.registered(host, name) {
             Some(before) if before.definition == definition => return Some(Put::AsItWas),
             Some(_) if mode == Mode::Register => return None,
             Some(before) => {

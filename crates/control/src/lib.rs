@@ -25,6 +25,7 @@ mod error;
 mod events;
 mod failures;
 mod follow;
+mod freed_memory;
 mod jobs;
 mod lock_order;
 mod operations;
@@ -249,6 +250,11 @@ impl Control {
     /// The other servers on the same store.
     pub fn replicas(&self) -> &Arc<Replicas> {
         &self.0.replicas
+    }
+
+    /// Sets how freed memory is returned to the host. It is called now, and after changes of very many rows.
+    pub fn return_memory_by(&self, give_back: fn()) {
+        self.0.core.freed_memory.return_by(give_back);
     }
 
     /// Recorded events, and the live stream of changes.

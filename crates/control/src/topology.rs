@@ -13,6 +13,7 @@ mod machines;
 mod ordinals;
 mod places;
 mod plan;
+mod programs;
 mod read;
 mod refresh;
 mod remove;
@@ -109,8 +110,8 @@ impl Topology {
         may: impl Fn(&View) -> Result<bool, ControlError> + Send + 'static,
     ) -> Result<Difference, ControlError> {
         let (caller, at) = (caller.clone(), self.core.now());
-        let core = &self.core;
-        core.commit(move |world| {
+        let (core, n_facts) = (&self.core, facts.processes.len());
+        let planned = core.commit(move |world| {
             if !may(world.fleet.view())? {
                 return Ok((Changes::default(), Difference::default()));
             }
@@ -120,8 +121,12 @@ impl Topology {
                 Apply::Really => (changes, difference),
                 Apply::DryRun => (Changes::default(), difference),
             })
-        })
-        .await
+        });
+        let difference = planned.await?;
+        if difference.is_empty() || apply == Apply::DryRun {
+            core.freed_memory.count(n_facts).await;
+        }
+        Ok(difference)
     }
 
     /// Reads a business from its source again. Imported businesses have no source, and stay as they are.

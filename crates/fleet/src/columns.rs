@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use model::change::{DefinitionId, HostId, NameId, ProcessId, ProcessRow, Revision};
 use model::topology::BkProcessId;
-use model::{Flag, State};
+use model::{Flag, State, UnixMillis};
 use roaring::RoaringBitmap;
 
 use crate::cow::Paged;
@@ -87,6 +87,21 @@ impl Block {
             .map(BkProcessId)
     }
 
+    /// What is registered.
+    pub(crate) fn row(&self, id: ProcessId, at: usize) -> ProcessRow {
+        ProcessRow {
+            id,
+            host: HostId(self.host[at]),
+            name: NameId(self.name[at]),
+            definition: DefinitionId(self.definition[at]),
+            flag: self.flag(at),
+            managed: self.managed(at),
+            registered_at: UnixMillis::from_secs(i64::from(self.registered_at[at])),
+            incarnation: Revision(self.incarnation[at]),
+            owner: self.owner(at),
+        }
+    }
+
     fn write(&mut self, at: usize, row: &ProcessRow) {
         self.host[at] = row.host.0;
         self.name[at] = row.name.0;
@@ -139,6 +154,11 @@ impl Columns {
     pub(crate) fn identity(&self, id: ProcessId) -> Option<(HostId, NameId)> {
         self.block(id)
             .map(|(block, at)| (HostId(block.host[at]), NameId(block.name[at])))
+    }
+
+    pub(crate) fn row(&self, id: ProcessId) -> Option<ProcessRow> {
+        let (block, at) = self.block(id)?;
+        Some(block.row(id, at))
     }
 
     pub(crate) fn definition(&self, id: ProcessId) -> DefinitionId {

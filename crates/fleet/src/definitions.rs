@@ -84,10 +84,11 @@ impl Definitions {
         ids.filter_map(|id| Some((*id, self.get(*id)?)))
     }
 
-    pub(crate) fn retain(&mut self, id: DefinitionId) {
+    /// Counts more processes that use it.
+    pub(crate) fn retain(&mut self, id: DefinitionId, more: u32) {
         match self.users.get_mut(id.0) {
-            Some(users) => *users += 1,
-            None => drop(self.users.insert(id.0, 1)),
+            Some(users) => *users += more,
+            None => drop(self.users.insert(id.0, more)),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Which processes a list, a facet or an operation means: narrows by indexes, then tests each row that is left.
 
 use hashbrown::HashSet;
+use memchr::memmem;
 use model::access::ProcessScope;
 use model::change::{DefinitionId, HostId, NameId, ProcessId};
 use model::selector::{LabelSelector, NamePattern};
@@ -270,9 +271,9 @@ impl WordTest {
         });
         let names = names.collect();
         let mut hosts = vec![false; fleet.hosts.next_id() as usize];
-        for view in fleet.hosts.iter() {
-            hosts[view.id.index()] = found.is_in_host(&view);
-        }
+        fleet
+            .hosts
+            .containing(found.word(), |id| hosts[id.index()] = true);
         let definitions = (0..fleet.definitions.next_id()).map(|id| {
             let definition = fleet.definitions.get(DefinitionId(id));
             let mut labels = definition.into_iter().flat_map(|one| one.labels.iter());
@@ -300,38 +301,45 @@ impl WordTest {
 /// Finds a word in texts, without regard to upper and lower case.
 pub(crate) struct FoldedText {
     word: String,
+    finder: memmem::Finder<'static>,
     text: String,
 }
 
 impl FoldedText {
     pub(crate) fn new(word: &str) -> Self {
-        let mut folded = Self {
-            word: String::new(),
+        let mut folded = String::new();
+        Self::fold(&mut folded, word);
+        Self {
+            finder: memmem::Finder::new(&folded).into_owned(),
+            word: folded,
             text: String::new(),
-        };
-        folded.fold(&[word]);
-        folded.word = folded.text.clone();
-        folded
+        }
     }
 
-    fn fold(&mut self, parts: &[&str]) {
-        self.text.clear();
-        for part in parts {
-            match part.is_ascii() {
-                true => {
-                    let from = self.text.len();
-                    self.text.push_str(part);
-                    self.text[from..].make_ascii_lowercase();
-                }
-                false => (self.text).extend(part.chars().flat_map(char::to_lowercase)),
+    /// The word in lower case.
+    pub(crate) fn word(&self) -> &str {
+        &self.word
+    }
+
+    /// Adds a part in lower case.
+    pub(crate) fn fold(text: &mut String, part: &str) {
+        match part.is_ascii() {
+            true => {
+                let from = text.len();
+                text.push_str(part);
+                text[from..].make_ascii_lowercase();
             }
+            false => text.extend(part.chars().flat_map(char::to_lowercase)),
         }
     }
 
     /// Whether the word is part of these texts, joined.
     pub(crate) fn is_in(&mut self, parts: &[&str]) -> bool {
-        self.fold(parts);
-        self.text.contains(&self.word)
+        self.text.clear();
+        for part in parts {
+            Self::fold(&mut self.text, part);
+        }
+        self.finder.find(self.text.as_bytes()).is_some()
     }
 
     pub(crate) fn is_in_name(&mut self, name: &model::FullName) -> bool {
@@ -340,7 +348,9 @@ impl FoldedText {
 
     /// By address or hostname.
     pub(crate) fn is_in_host(&mut self, view: &HostView<'_>) -> bool {
+        self.text.clear();
+        view.host.write_to(&mut self.text);
         let hostname = view.info.map_or("", |info| info.hostname.as_str());
-        self.is_in(&[&view.host.to_string()]) || self.is_in(&[hostname])
+        self.finder.find(self.text.as_bytes()).is_some() || self.is_in(&[hostname])
     }
 }

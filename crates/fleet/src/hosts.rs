@@ -13,6 +13,7 @@ use model::text::sanitize_line;
 use model::{AgentId, Host, Labels, UnixMillis};
 
 use crate::cow::{CowMap, Paged};
+use crate::host_texts::HostTexts;
 
 /// Whether a host's agent is connected.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -123,6 +124,7 @@ pub(crate) struct Hosts {
     by_host: CowMap<Host, HostId>,
     by_agent: CowMap<AgentId, HostId>,
     removed: RemovedHosts,
+    texts: HostTexts,
 }
 
 /// Hosts that were removed, for the history that refers to their ids.
@@ -135,6 +137,7 @@ struct RemovedHosts {
 
 impl Hosts {
     pub(crate) fn put(&mut self, row: &HostRow) {
+        self.texts.forget();
         let new = Arc::new(row.clone());
         if let Some(cell) = self.cells.get_mut(row.id.0) {
             let cell = Arc::make_mut(cell);
@@ -161,6 +164,7 @@ impl Hosts {
     /// Frees a removed host; its id is never used again. Its processes must be gone.
     pub(crate) fn remove(&mut self, row: &HostRow, at: UnixMillis) {
         let (id, host) = (row.id, row.host);
+        self.texts.forget();
         self.cells.skip_to(id.0 + 1);
         let before = self.cells.remove(id.0);
         // A host that has come back has another id already.
@@ -239,7 +243,13 @@ impl Hosts {
     pub(crate) fn set_info(&mut self, id: HostId, info: AgentInfo) {
         if let Some(cell) = self.cell_mut(id) {
             cell.info = Some(Arc::new(info));
+            self.texts.forget();
         }
+    }
+
+    /// Calls `found` with each host that has the word, in lower case, in its address or its name.
+    pub(crate) fn containing(&self, word: &str, found: impl FnMut(HostId)) {
+        self.texts.containing(self, word, found);
     }
 
     /// The processes of a host, by the ids of their names.

@@ -24,11 +24,11 @@ type Values = CowMap<Box<str>, Arc<RoaringBitmap>>;
 pub(crate) struct LabelIndex(CowMap<Box<str>, Values>);
 
 impl LabelIndex {
-    pub(crate) fn add(&mut self, labels: &Labels, id: u32) {
+    pub(crate) fn add(&mut self, labels: &Labels, more: &RoaringBitmap) {
         for (key, value) in labels.iter() {
             let values = self.0.get_or_default(key.into());
             let ids = values.get_or_default(value.into());
-            Arc::make_mut(ids).insert(id);
+            *Arc::make_mut(ids) |= more;
         }
     }
 
@@ -82,7 +82,8 @@ impl Fleet {
         if let Some(definition) = self.definitions.get(definition)
             && !definition.labels.is_empty()
         {
-            Arc::make_mut(&mut self.process_labels).add(&definition.labels, id.0);
+            let id = RoaringBitmap::from([id.0]);
+            Arc::make_mut(&mut self.process_labels).add(&definition.labels, &id);
         }
     }
 

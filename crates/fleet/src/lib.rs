@@ -12,8 +12,11 @@ use std::sync::Arc;
 
 use model::change::{Changes, DefinitionId, HostId, NameId, ProcessId, ProcessRow, Revision};
 use model::group::ProcessGroup;
+use model::topology::BkProcessId;
 use model::{AgentId, FullName, Host, Namespace, UnixMillis};
+use roaring::RoaringBitmap;
 
+mod batch;
 mod bits;
 mod columns;
 mod condition;
@@ -25,6 +28,7 @@ mod facets;
 mod filter;
 mod fresh_ids;
 mod host_query;
+mod host_texts;
 mod hosts;
 mod labels;
 mod names;
@@ -54,6 +58,7 @@ pub use search::Found;
 pub use shared::{FleetGuard, SharedFleet};
 pub use summary::ProcessCounts;
 
+use batch::Batch;
 use columns::Columns;
 use cow::CowMap;
 use definitions::Definitions;
@@ -104,7 +109,8 @@ impl Fleet {
             self.unindex_host_labels(row.id);
             Arc::make_mut(&mut self.hosts).put(row);
             if !row.labels.is_empty() {
-                Arc::make_mut(&mut self.host_labels).add(&row.labels, row.id.0);
+                let id = RoaringBitmap::from([row.id.0]);
+                Arc::make_mut(&mut self.host_labels).add(&row.labels, &id);
             }
         }
         for row in &changes.names {
@@ -117,16 +123,26 @@ impl Fleet {
         for id in &changes.processes_gone {
             self.remove_process(*id);
         }
+        // Owners whose instances are another or have changed.
+        let mut owners: RoaringBitmap = changes
+            .topology
+            .processes
+            .iter()
+            .map(|row| row.id.0)
+            .collect();
+        let mut batch = Batch::default();
         for row in &changes.processes {
-            self.put_process(row);
+            self.put_process(row, &mut batch);
+            owners.extend(row.owner.map(|owner| owner.0));
         }
+        self.index(&mut batch);
         for id in &changes.definitions_gone {
             if let Some(name) = Arc::make_mut(&mut self.definitions).remove(*id) {
                 Arc::make_mut(&mut self.names).remove_definition(name, *id);
             }
         }
-        for row in &changes.topology.processes {
-            self.recount(row.id);
+        for owner in owners {
+            self.recount(BkProcessId(owner));
         }
         for row in &changes.groups {
             let here = Arc::make_mut(&mut self.groups).get_or_default(row.host);
@@ -156,24 +172,21 @@ impl Fleet {
         }
     }
 
-    fn put_process(&mut self, row: &ProcessRow) {
-        match self.columns.identity(row.id) {
-            // The same process with another spec, flag or managed.
-            Some((host, name)) if (host, name) == (row.host, row.name) => self.change_process(row),
-            other => {
-                if other.is_some() {
-                    self.remove_process(row.id);
-                }
-                Arc::make_mut(&mut self.columns).insert(row);
-                Arc::make_mut(&mut self.hosts).add_process(row.host, row.name, row.id);
-                Arc::make_mut(&mut self.names).add_process(row.name, row.id);
-                Arc::make_mut(&mut self.definitions).retain(row.definition);
-                self.index_labels(row.definition, row.id);
-                if let Some(owner) = row.owner {
-                    self.add_instance(owner, row.id);
-                }
+    fn put_process(&mut self, row: &ProcessRow, batch: &mut Batch) {
+        if self.columns.block(row.id).is_some() {
+            self.index(batch);
+            if self.columns.identity(row.id) == Some((row.host, row.name)) {
+                // The same process with another spec, flag or managed.
+                return self.change_process(row);
             }
+            self.remove_process(row.id);
         }
+        Arc::make_mut(&mut self.columns).insert(row);
+        Arc::make_mut(&mut self.hosts).add_process(row.host, row.name, row.id);
+        if let Some(owner) = row.owner {
+            self.add_instance(owner, row.id);
+        }
+        batch.add(row);
     }
 
     fn change_process(&mut self, row: &ProcessRow) {
@@ -183,7 +196,7 @@ impl Fleet {
             self.index_labels(row.definition, row.id);
             let definitions = Arc::make_mut(&mut self.definitions);
             definitions.release(before);
-            definitions.retain(row.definition);
+            definitions.retain(row.definition, 1);
         }
         if self.columns.incarnation(row.id) != row.incarnation {
             self.columns.forget_status(row.id);
@@ -193,10 +206,8 @@ impl Fleet {
             self.drop_instance(owner, row.id);
         }
         Arc::make_mut(&mut self.columns).update(row);
-        match row.owner {
-            Some(new) if owner != Some(new) => self.add_instance(new, row.id),
-            Some(owner) => self.recount(owner),
-            None => {}
+        if let Some(new) = row.owner.filter(|new| owner != Some(*new)) {
+            self.add_instance(new, row.id);
         }
     }
 
@@ -301,7 +312,17 @@ impl Fleet {
         self.row(id)
     }
 
-    /// The same by its address and its name.
+    /// The durable part of a process: for plans that look at very many.
+    pub fn registration(&self, id: ProcessId) -> Option<ProcessRow> {
+        self.columns.row(id)
+    }
+
+    /// The same by its host and name.
+    pub fn registered(&self, host: HostId, name: NameId) -> Option<ProcessRow> {
+        self.columns.row(self.hosts.find_process(host, name)?)
+    }
+
+    /// One process by its address and its name.
     pub fn find_process(&self, host: &Host, name: &FullName) -> Option<Row<'_>> {
         self.process(self.host_id(host)?, self.name_id(name)?)
     }

@@ -85,17 +85,16 @@ impl Names {
         self.cell(id).map_or(&[], |cell| &cell.definitions)
     }
 
-    pub(crate) fn add_process(&mut self, id: NameId, process: ProcessId) {
+    pub(crate) fn add_processes(&mut self, id: NameId, processes: &RoaringBitmap) {
         let Some(cell) = self.cells.get_mut(id.0).map(Arc::make_mut) else {
             return;
         };
-        cell.processes.insert(process.0);
+        cell.processes |= processes;
         match self.by_namespace.get_mut(&cell.name.namespace) {
-            Some(processes) => drop(Arc::make_mut(processes).insert(process.0)),
+            Some(all) => *Arc::make_mut(all) |= processes,
             None => {
-                let processes = RoaringBitmap::from_iter([process.0]);
-                self.by_namespace
-                    .insert(cell.name.namespace.clone(), Arc::new(processes));
+                let all = Arc::new(processes.clone());
+                self.by_namespace.insert(cell.name.namespace.clone(), all);
             }
         }
     }

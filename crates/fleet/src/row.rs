@@ -252,16 +252,6 @@ impl<'a> Row<'a> {
 
     /// The durable part, for plans.
     pub fn to_change(&self) -> ProcessRow {
-        ProcessRow {
-            id: self.id,
-            host: self.host.id,
-            name: NameId(self.block.name[self.at]),
-            definition: DefinitionId(self.block.definition[self.at]),
-            flag: self.flag(),
-            managed: self.managed(),
-            registered_at: self.registered_at(),
-            incarnation: self.incarnation(),
-            owner: self.owner(),
-        }
+        self.block.row(self.id, self.at)
     }
 }

@@ -11,15 +11,18 @@ pub(crate) fn filtered<T>(ids: &RoaringBitmap, make: impl Fn() -> T + Sync) -> R
 where
     T: FnMut(u32) -> bool,
 {
-    if n_threads(ids.len() as usize) == 1 {
+    let found = on_threads(ids, |run| {
         let mut matches = make();
-        return ids.iter().filter(|id| matches(*id)).collect();
-    }
-    let found = mapped(ids, |ids| {
-        let mut matches = make();
-        ids.iter().copied().filter(|id| matches(*id)).collect()
+        let mut found = RoaringBitmap::new();
+        let run = run.filter(|id| matches(*id));
+        // In order, as a bitmap is.
+        let _ = found.append(run);
+        found
     });
-    found.into_iter().flatten().collect()
+    found
+        .into_iter()
+        .reduce(|all, one| all | one)
+        .unwrap_or_default()
 }
 
 /// The results of `work` for each range of ids, in order.
@@ -27,16 +30,30 @@ pub(crate) fn mapped<R: Send>(
     ids: &RoaringBitmap,
     work: impl Fn(&[u32]) -> Vec<R> + Sync,
 ) -> Vec<Vec<R>> {
-    let all: Vec<u32> = ids.iter().collect();
-    let n_threads = n_threads(all.len());
+    on_threads(ids, |run| work(&run.collect::<Vec<u32>>()))
+}
+
+/// Cuts the ids into ranges of the same length, one for each thread.
+fn on_threads<R: Send>(
+    ids: &RoaringBitmap,
+    work: impl Fn(roaring::bitmap::Iter<'_>) -> R + Sync,
+) -> Vec<R> {
+    let n_threads = n_threads(ids.len() as usize);
     if n_threads == 1 {
-        return vec![work(&all)];
+        return vec![work(ids.iter())];
     }
-    let (work, size) = (&work, all.len().div_ceil(n_threads));
+    let size = ids.len().div_ceil(n_threads as u64) as u32;
+    let starts = (0..n_threads as u32).filter_map(|n| ids.select(n * size));
+    let starts: Vec<u32> = starts.collect();
+    let ends = starts.iter().skip(1).map(|start| start - 1);
+    let ranges: Vec<(u32, u32)> = (starts.iter().copied())
+        .zip(ends.chain([u32::MAX]))
+        .collect();
+    let work = &work;
     std::thread::scope(|scope| {
-        let threads: Vec<_> = all
-            .chunks(size)
-            .map(|run| scope.spawn(move || work(run)))
+        let threads: Vec<_> = ranges
+            .into_iter()
+            .map(|(first, last)| scope.spawn(move || work(ids.range(first..=last))))
             .collect();
         let ended = threads.into_iter().map(|thread| match thread.join() {
             Ok(found) => found,

@@ -3,10 +3,12 @@
 //! Topology arrives as [`TopologyChanges`], instances as registered processes with an owner. Whether all instances of a process
 //! run, or are managed, is kept in bitmaps, too, so that every filter is a bitmap and agrees with the rows.
 
+mod addresses;
 mod facets;
 mod filter;
 mod ids;
 mod instances;
+mod listing;
 mod order;
 mod places;
 mod read;
@@ -33,6 +35,8 @@ use roaring::RoaringBitmap;
 
 use crate::bits::SharedBits;
 use crate::cow::{CowMap, Paged};
+use addresses::Addresses;
+use listing::Listing;
 use places::{Business, Machine, Module, Service, Set};
 use templates::Templates;
 
@@ -51,8 +55,8 @@ pub struct View {
     aliases: CowMap<BusinessId, Aliases>,
     by_cloud: CowMap<u32, Arc<RoaringBitmap>>,
     by_ip: CowMap<IpAddr, Vec<BkHostId>>,
-    /// Machines by inner address, once a query has asked for the order; another cell whenever a machine changes.
-    in_ip_order: Arc<OnceLock<MachinesByIp>>,
+    /// Once a query has needed them; another cell whenever a machine changes.
+    addresses: Arc<OnceLock<Addresses>>,
     /// The newest instance of each owner; the columns link the others.
     first_instance: Paged<model::change::ProcessId>,
     /// Processes whose instances all run. Statuses decide it, so all snapshots share it.
@@ -66,8 +70,6 @@ pub struct View {
     templates: Arc<Templates>,
     ids: ids::NextIds,
 }
-
-type MachinesByIp = Box<[(IpAddr, BkHostId)]>;
 
 /// The processes of each alias of a business.
 type Aliases = CowMap<Arc<str>, Arc<RoaringBitmap>>;
@@ -118,9 +120,11 @@ impl View {
         for id in &changes.processes_gone {
             self.remove_process(*id);
         }
+        let mut listing = Listing::default();
         for row in &changes.processes {
-            self.put_process(row);
+            self.put_process(row, &mut listing);
         }
+        self.end_listing(&mut listing);
         for id in &changes.services_gone {
             self.services.remove(id.0);
         }
@@ -157,9 +161,13 @@ impl View {
         }
     }
 
-    fn put_process(&mut self, row: &ViewProcessRow) {
-        self.unlist(row.id);
-        self.unchain(row.id);
+    fn put_process(&mut self, row: &ViewProcessRow, listing: &mut Listing) {
+        let is_new = self.processes.get(row.id.0).is_none();
+        if !is_new {
+            self.end_listing(listing);
+            self.unlist(row.id);
+            self.unchain(row.id);
+        }
         let first = self
             .services
             .get_mut(row.service.0)
@@ -174,7 +182,10 @@ impl View {
         if let Some(before) = self.processes.insert(row.id.0, cell) {
             self.release_program(before.row.program);
         }
-        self.list(row.id);
+        match is_new {
+            true => self.list_later(row, listing),
+            false => self.list(row.id),
+        }
     }
 
     fn release_program(&mut self, id: ProgramId) {
@@ -232,7 +243,7 @@ impl View {
         if let Some(module) = self.modules.get_mut(&home.module).map(Arc::make_mut)
             && !module.processes.contains(id.0)
         {
-            module.count_in(alias, stays, program.proc_num);
+            module.count_in(alias, stays, program.proc_num, 1);
         }
         for bitmap in self.bitmaps(&home).into_iter().flatten() {
             bitmap.insert(id.0);

@@ -16,6 +16,7 @@
 //! The joined form, for command lines, is `set.module.service.process.id`. A dot outside of brackets ends a part, so a dot in a
 //! name is written `\.`; missing parts at the end are `*`.
 
+mod bits;
 mod error;
 mod explain;
 mod intervals;

@@ -11,8 +11,8 @@ mod source;
 pub use alias::escape_alias;
 pub use program::{Program, ProgramText};
 pub use source::{
-    BusinessFacts, HostFacts, ModuleFacts, ProcessFacts, ServiceFacts, SetFacts, SourceFault,
-    SourceRow,
+    BusinessFacts, HostFacts, ModuleFacts, ProcessFacts, ProcessSource, ServiceFacts, SetFacts,
+    SourceFault, SourceRow,
 };
 
 use std::collections::BTreeMap;

@@ -27,7 +27,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use model::change::{Changes, HostId, NameId, Revision};
+use model::change::{Changes, HostId, NameId, ProcessRow, Revision};
 use model::config_template::ContentId;
 use model::job::JobId;
 use model::timeline::TimelineRow;
@@ -38,8 +38,8 @@ use database::Database;
 pub use error::{Cause, StoreError};
 pub use query::{
     AuditPage, AuditRow, CountEventsBy, EventCount, EventPage, JobCounts, JobPage, JobSummary,
-    Loaded, MailMessage, StoredEvent, StoredJob, StoredTask, StoredTimelineRow, StoredVersion,
-    TaskPage, TaskReader, TaskSummary, TimelinePage,
+    Loaded, LoadingProcesses, MailMessage, StoredEvent, StoredJob, StoredTask, StoredTimelineRow,
+    StoredVersion, TaskPage, TaskReader, TaskSummary, TimelinePage,
 };
 pub use restored::Restored;
 pub use snapshot::{SnapshotInfo, check_snapshot, newest_schema, size_of, snapshot};
@@ -112,9 +112,36 @@ impl Store {
 
     /// Reads everything that a server keeps in memory, as of one revision.
     pub fn load(&self) -> Call<'_, Loaded> {
-        transaction!(self, begin_read, |tx| Loaded {
+        transaction!(self, begin_read, |tx| {
+            let mut loaded = Self::read_base(tx).await?;
+            loaded.changes.processes = sql::process::read(tx).await?;
+            loaded
+        })
+    }
+
+    /// Reads the same over two connections at once, so that two cores read and decode a large fleet: everything but processes,
+    /// and meanwhile those.
+    pub fn load_in_two(&self) -> Call<'_, (Loaded, LoadingProcesses)> {
+        Box::pin(async move {
+            let other = self.clone();
+            let task = tokio::spawn(async move { other.load_processes().await });
+            let base = transaction!(self, begin_read, |tx| Self::read_base(tx).await?).await?;
+            let revision = base.revision;
+            Ok((base, LoadingProcesses { revision, task }))
+        })
+    }
+
+    fn load_processes(&self) -> Call<'_, (Revision, Vec<ProcessRow>)> {
+        transaction!(self, begin_read, |tx| (
+            sql::revision::read(tx).await?.head,
+            sql::process::read(tx).await?,
+        ))
+    }
+
+    async fn read_base(tx: &mut sql::Connection) -> Result<Loaded, StoreError> {
+        Ok(Loaded {
             revision: sql::revision::read(tx).await?.head,
-            changes: sql::read(tx).await?,
+            changes: sql::read_base(tx).await?,
             status: sql::status::read(tx).await?,
         })
     }

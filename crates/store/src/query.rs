@@ -1,13 +1,16 @@
 //! What callers ask the store for, and what they get.
 
 use model::access::Audit;
-use model::change::{Changes, HostId, NameId, Revision, TargetRow, TaskRow};
+use model::change::{Changes, HostId, NameId, ProcessRow, Revision, TargetRow, TaskRow};
 use model::event::{Event, EventKind};
 use model::job::{JobAction, JobId, JobRow, JobStatus, JobTaskRow};
 use model::timeline::{TimelineKind, TimelineRow};
 use model::topology::BusinessId;
 use model::version::VersionRow;
 use model::{FullName, Namespace, Op, Outcome, ProcessName, TaskId, UnixMillis};
+use tokio::task::JoinHandle;
+
+use crate::StoreError;
 
 /// Everything that a starting server needs in memory.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -18,6 +21,28 @@ pub struct Loaded {
     pub changes: Changes,
     /// The last snapshot of each shard, by number.
     pub status: Vec<(u32, Vec<u8>)>,
+}
+
+/// The processes of a server that starts, read while it takes everything else.
+#[derive(Debug)]
+pub struct LoadingProcesses {
+    /// Of everything else.
+    pub(crate) revision: Revision,
+    pub(crate) task: JoinHandle<Result<(Revision, Vec<ProcessRow>), StoreError>>,
+}
+
+impl LoadingProcesses {
+    /// None if another server has committed between the two reads: then everything must be read again.
+    pub async fn rows(self) -> Result<Option<Vec<ProcessRow>>, StoreError> {
+        let (revision, rows) = match self.task.await {
+            Ok(read) => read?,
+            Err(ended) => match ended.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                Err(stopped) => return Err(StoreError::unavailable(stopped)),
+            },
+        };
+        Ok((revision == self.revision).then_some(rows))
+    }
 }
 
 /// A task with each target, in ordinal order, and how it ended if it has.

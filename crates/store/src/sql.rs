@@ -70,13 +70,12 @@ pub(crate) async fn write(
     entry.write(conn, revision, mark).await
 }
 
-/// Reads everything that a server keeps in memory: no audit, no contents, no events.
-pub(crate) async fn read(conn: &mut Connection) -> Result<Changes, StoreError> {
+/// Reads everything that a server keeps in memory except processes, which are most of it: no audit, no contents, no events.
+pub(crate) async fn read_base(conn: &mut Connection) -> Result<Changes, StoreError> {
     let mut changes = Changes {
         hosts: host::read(conn).await?,
         names: name::read(conn).await?,
         definitions: definition::read(conn).await?,
-        processes: process::read(conn).await?,
         groups: group::read(conn).await?,
         tasks: task::read_open(conn).await?,
         targets: task::target::read_open(conn).await?,

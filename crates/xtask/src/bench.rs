@@ -3,6 +3,7 @@
 pub(crate) mod agent;
 pub(crate) mod api;
 pub(crate) mod fleet;
+pub(crate) mod growth;
 pub(crate) mod hosts;
 pub(crate) mod view;
 

@@ -72,6 +72,11 @@ enum Bench {
         after_help = "Examples:\n  cargo xtask bench view\n  cargo xtask bench view --processes 10000   # a quick look"
     )]
     View(bench::view::Args),
+    /// How the cost of each operation grows with the fleet: time and memory at 1,000 to 1,000,000 processes.
+    #[command(
+        after_help = "Examples:\n  cargo xtask bench growth\n  cargo xtask bench growth --large   # also 10,000,000 processes: some minutes"
+    )]
+    Growth(bench::growth::Args),
     /// The web console in Debian's chromium: first load, scrolling, frames, requests and memory, with a simulated fleet.
     #[command(after_help = bench::fleet::console::EXAMPLES)]
     Console(bench::fleet::console::Args),
@@ -89,6 +94,7 @@ fn main() -> anyhow::Result<()> {
         Task::Bench(Bench::Agent(args)) => bench::agent::run(&args),
         Task::Bench(Bench::Fleet(args)) => bench::fleet::run(&args),
         Task::Bench(Bench::View(args)) => bench::view::run(&args),
+        Task::Bench(Bench::Growth(args)) => bench::growth::run(&args),
         Task::Bench(Bench::Console(args)) => bench::fleet::console::run(&args),
         Task::Bench(Bench::Watch(args)) => bench::fleet::watch::run(&args),
         Task::Bench(Bench::Mixed(args)) => bench::fleet::mixed::run(&args),

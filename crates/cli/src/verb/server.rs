@@ -43,6 +43,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
 async fn serve(out: &Out, config: server::Config) -> Result<Exit, Failure> {
     let mut signals = Signals::new()?;
     let mut running = server::start(config).await.map_err(|e| boot_failure(&e))?;
+    running.control.return_memory_by(agent::give_memory_back);
     let url = match running.url.starts_with("https:") {
         true => running.url.clone(),
         false => format!("http://{}", running.http),

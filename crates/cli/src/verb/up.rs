@@ -60,6 +60,7 @@ async fn stay_up(out: &Out, config: UpConfig) -> Result<Exit, Failure> {
     let mut running = server::start(config.server.server.clone())
         .await
         .map_err(|e| boot_failure(&e))?;
+    running.control.return_memory_by(agent::give_memory_back);
     let local = LocalAgent {
         server: reachable(running.agents),
         data: config.server.server.data.join("agent"),

@@ -7,9 +7,10 @@ use model::change::{Changes, HostId, NameId, TargetRow};
 use model::timeline::{TimelineBody, TimelineKind, TimelineRow};
 use model::topology::split_instance_name;
 use model::{FullName, Op, TaskId, UnixMillis};
+use roaring::RoaringBitmap;
 
 /// Registrations of a commit, by process and what was done.
-type Registrations = BTreeMap<(NameId, &'static str), BTreeSet<HostId>>;
+type Registrations = BTreeMap<(NameId, &'static str), RoaringBitmap>;
 
 /// Operations of a commit, by task, process and operation, with the job that they belong to.
 type Operated = BTreeMap<(TaskId, NameId, &'static str), (BTreeSet<HostId>, Option<u32>)>;
@@ -87,29 +88,28 @@ fn specs(fleet: &Fleet, changes: &Changes, at: UnixMillis) -> Vec<TimelineRow> {
     for row in changes
         .processes_gone
         .iter()
-        .filter_map(|id| fleet.row(*id))
+        .filter_map(|id| fleet.registration(*id))
     {
-        let row = row.to_change();
         all.entry((row.name, "unregistered"))
             .or_default()
-            .insert(row.host);
+            .insert(row.host.0);
     }
     for row in &changes.processes {
-        let before = fleet.process(row.host, row.name).map(|row| row.to_change());
+        let before = fleet.registered(row.host, row.name);
         let code = match before {
             None => "registered",
             Some(before) if before.incarnation != row.incarnation => "registered",
             Some(before) if before.definition != row.definition => "updated",
             Some(_) => continue,
         };
-        all.entry((row.name, code)).or_default().insert(row.host);
+        all.entry((row.name, code)).or_default().insert(row.host.0);
     }
     let by = changes.audit.first();
-    let row = |((name, code), hosts): ((NameId, &str), BTreeSet<HostId>)| TimelineRow {
+    let row = |((name, code), hosts): ((NameId, &str), RoaringBitmap)| TimelineRow {
         at,
         kind: TimelineKind::Spec,
         process: Some(name),
-        hosts: hosts.into_iter().collect(),
+        hosts: hosts.into_iter().map(HostId).collect(),
         body: TimelineBody {
             code: code.to_owned(),
             user: by.map(|line| line.user.clone()).unwrap_or_default(),

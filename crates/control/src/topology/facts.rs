@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use fleet::Fleet;
 use model::topology::{
-    BkProcessId, BusinessFacts, BusinessId, HostFacts, ModuleFacts, ProcessFacts, ServiceFacts,
-    SetFacts, SourceRow,
+    BkProcessId, BusinessFacts, BusinessId, HostFacts, ModuleFacts, ProcessFacts, ProcessSource,
+    ServiceFacts, SetFacts,
 };
 
 /// Without vanished processes: the source does not have them.
@@ -78,8 +78,8 @@ pub(super) fn of(fleet: &Fleet, business: BusinessId) -> Option<BusinessFacts> {
             id: Some(id.0),
             service,
             process_template: process.process_template,
-            program: (**program).clone(),
-            row: SourceRow(format!("bk_process_id {id}")),
+            program: program.clone(),
+            row: ProcessSource::new(format!("bk_process_id {id}")),
         });
     }
     let mut clouds: Vec<u32> = facts.hosts.iter().map(|host| host.cloud).collect();

@@ -1,7 +1,8 @@
 //! Matches the hosts of the facts with machines of the view. Businesses may share machines.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 
+use hashbrown::HashMap;
 use model::Host;
 use model::topology::{BkHostId, BusinessFacts, HostFacts, MachineRow, ServiceRow};
 
@@ -18,7 +19,7 @@ impl Planner<'_> {
             let host = Host::new(facts.cloud, facts.ip);
             Some((host, BkHostId(facts.id?)))
         }));
-        let used = used_hosts(facts);
+        let used = self.used_hosts(facts);
         for (index, facts) in facts.hosts.iter().enumerate() {
             let host = Host::new(facts.cloud, facts.ip);
             let known = || {
@@ -33,9 +34,7 @@ impl Planner<'_> {
                 .or_else(known)
                 .unwrap_or_else(|| self.ids.machine());
             // Faults of hosts without processes are not reported.
-            let refusal = used
-                .contains(&index)
-                .then(|| self.refused_machine(id, host));
+            let refusal = used[index].then(|| self.refused_machine(id, host));
             if let Some(fault) = refusal.flatten() {
                 self.add_fault(format!("host {host}"), fault);
                 places.machines.push(None);
@@ -122,13 +121,16 @@ impl Planner<'_> {
             }
         }
     }
-}
 
-/// The indexes of hosts with processes.
-fn used_hosts(facts: &BusinessFacts) -> HashSet<usize> {
-    let processes = facts.processes.iter();
-    let right = processes.filter(|process| process.program.check().is_ok());
-    right
-        .map(|process| facts.services[process.service].host)
-        .collect()
+    /// Whether each host of the facts has processes.
+    fn used_hosts(&mut self, facts: &BusinessFacts) -> Vec<bool> {
+        let mut used = vec![false; facts.hosts.len()];
+        for process in &facts.processes {
+            let number = self.programs.number(&process.program);
+            if self.programs.get(number).fault.is_none() {
+                used[facts.services[process.service].host] = true;
+            }
+        }
+        used
+    }
 }

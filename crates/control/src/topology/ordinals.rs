@@ -1,14 +1,18 @@
 //! Ordinals number the hosts that run the same alias in the same module; `inst_id` derives from them.
 
-use std::collections::{HashMap, HashSet};
-
+use hashbrown::{HashMap, HashSet};
 use model::State;
 use model::topology::{BkHostId, BkProcessId, ModuleId};
+use roaring::RoaringBitmap;
 
 use super::plan::{PlannedProcess, Planner};
+use super::programs::AliasNumber;
 
 /// Ordinals are unique within a module and alias.
-type Group = (ModuleId, String);
+type Group = (ModuleId, AliasNumber);
+
+/// A group and a host in it.
+type Place = (Group, BkHostId);
 
 /// The ordinals of one group.
 #[derive(Debug, Default)]
@@ -43,48 +47,69 @@ impl Ordinals {
 impl Planner<'_> {
     /// Hosts keep their ordinal within module and alias, even if ids of services and processes change; new hosts get the
     /// smallest free one.
+    ///
+    /// A group that no process enters or leaves keeps its ordinals, so only the other groups are looked at as a whole.
     pub(super) fn ordinals(&mut self, planned: &mut [PlannedProcess<'_>]) {
-        let places: Vec<Option<(Group, BkHostId)>> = planned
+        let ids: RoaringBitmap = planned.iter().map(|process| process.row.id.0).collect();
+        let mut moved: HashSet<Group> = HashSet::new();
+        for process in &mut *planned {
+            let after = self.place_of(process);
+            match self.ordinal_of(process.row.id) {
+                Some((before, ordinal)) if before == after => process.row.ordinal = ordinal,
+                before => moved.extend(
+                    before
+                        .map(|((group, _), _)| group)
+                        .into_iter()
+                        .chain([after.0]),
+                ),
+            }
+        }
+        let existing = self.view.processes_of(self.business).cloned();
+        let existing = existing.unwrap_or_default();
+        let go = &existing - &ids;
+        let left = go.iter().filter_map(|id| self.ordinal_of(BkProcessId(id)));
+        moved.extend(left.map(|((group, _), _)| group));
+        if moved.is_empty() {
+            return;
+        }
+        let needed: HashSet<Place> = planned
             .iter()
             .map(|process| self.place_of(process))
+            .filter(|(group, _)| moved.contains(group))
             .collect();
-        let needed: HashSet<&(Group, BkHostId)> = places.iter().flatten().collect();
-        let ids: HashSet<BkProcessId> = planned.iter().map(|process| process.row.id).collect();
         let mut groups: HashMap<Group, Ordinals> = HashMap::new();
-        let existing = self.view.processes_of(self.business).into_iter().flatten();
-        let (stay, go): (Vec<BkProcessId>, Vec<BkProcessId>) =
-            existing.map(BkProcessId).partition(|id| ids.contains(id));
+        let stay = &existing & &ids;
         // Processes that stay come first, so that they keep their ordinals.
-        for id in stay.into_iter().chain(go) {
+        for id in stay.iter().chain(&go).map(BkProcessId) {
             let Some((place, ordinal)) = self.ordinal_of(id) else {
                 continue;
             };
             // A vanished process keeps its ordinal while it runs.
-            if needed.contains(&place) || (!ids.contains(&id) && self.runs(id)) {
+            if needed.contains(&place) || (go.contains(id.0) && self.runs(id)) {
                 let (group, host) = place;
                 groups.entry(group).or_default().keep(host, ordinal);
             }
         }
-        for (process, place) in planned.iter_mut().zip(places) {
-            if let Some((group, host)) = place {
+        for process in planned {
+            let (group, host) = self.place_of(process);
+            if moved.contains(&group) {
                 process.row.ordinal = groups.entry(group).or_default().get(host);
             }
         }
     }
 
     /// The group and host of a process by the facts.
-    fn place_of(&self, process: &PlannedProcess<'_>) -> Option<(Group, BkHostId)> {
-        let service = self.planned_services.get(&process.row.service)?;
-        let alias = process.program.bk_process_name.clone();
-        Some(((process.module, alias), service.machine))
+    fn place_of(&self, process: &PlannedProcess<'_>) -> Place {
+        let alias = self.programs.get(process.program).alias;
+        ((process.module, alias), process.machine)
     }
 
     /// The group, host and ordinal of a process in the view.
-    fn ordinal_of(&self, id: BkProcessId) -> Option<((Group, BkHostId), u32)> {
+    fn ordinal_of(&self, id: BkProcessId) -> Option<(Place, u32)> {
         let row = self.view.process(id)?;
-        let service = self.view.service(row.service)?;
-        let alias = self.view.alias_of(id)?.to_owned();
-        Some((((service.module, alias), service.machine), row.ordinal))
+        let (module, machine) = self.view.place_of_service(row.service)?;
+        let alias = self.programs.alias_of(row.program)?;
+        Some((((module, alias), machine), row.ordinal))
     }
 
     /// Whether any instance of a process runs.

@@ -1,13 +1,14 @@
 //! Matches the sets, modules and service instances of the facts with rows of the view, and drafts new ones.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::Hash;
 
 use fleet::view::View;
+use hashbrown::{HashMap, HashSet};
 use model::topology::{
     BkHostId, BkProcessId, BusinessFacts, BusinessId, CloudRow, ModuleId, ModuleRow, ServiceId,
     ServiceRow, SetId, SetRow,
 };
+use roaring::RoaringBitmap;
 
 use super::difference::ChangeOf;
 use super::fault::{Fault, RowKind};
@@ -19,7 +20,15 @@ pub(super) struct Places {
     pub(super) sets: Vec<Option<SetId>>,
     pub(super) modules: Vec<Option<ModuleId>>,
     pub(super) machines: Vec<Option<BkHostId>>,
-    pub(super) services: Vec<Option<ServiceId>>,
+    pub(super) services: Vec<Option<PlacedService>>,
+}
+
+/// A service instance of the facts.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PlacedService {
+    pub(super) id: ServiceId,
+    pub(super) module: ModuleId,
+    pub(super) machine: BkHostId,
 }
 
 /// The view's rows by name, without those whose ids the facts contain.
@@ -40,14 +49,14 @@ impl<'a> ViewIds<'a> {
         let modules = sets.iter().flat_map(|set| view.modules_of(set.id));
         let modules = modules.filter(|module| !given.contains(&module.id.0));
         let modules = modules.map(|module| ((module.set, &*module.name), module.id));
-        let given: HashSet<u32> = facts.services.iter().filter_map(|row| row.id).collect();
-        let processes = view.processes_of(business).into_iter().flatten();
-        let services: BTreeSet<ServiceId> = processes
-            .filter_map(|id| view.process(BkProcessId(id)))
-            .map(|row| row.service)
-            .filter(|id| !given.contains(&id.0))
-            .collect();
-        let services = services.into_iter().filter_map(|id| view.service(id));
+        let given: RoaringBitmap = facts.services.iter().filter_map(|row| row.id).collect();
+        let services = match facts.services.iter().all(|row| row.id.is_some()) {
+            // Nothing is looked up by its name.
+            true => RoaringBitmap::new(),
+            false => services_of(view, business) - given,
+        };
+        let services = services.iter().map(ServiceId);
+        let services = services.filter_map(|id| view.service(id));
         Self {
             sets: by_name,
             modules: modules.collect(),
@@ -56,6 +65,20 @@ impl<'a> ViewIds<'a> {
                 .collect(),
         }
     }
+}
+
+/// The service instances with a process of this business.
+fn services_of(view: &View, business: BusinessId) -> RoaringBitmap {
+    let processes = view.processes_of(business).into_iter().flatten();
+    let mut services = RoaringBitmap::new();
+    let mut last = None;
+    for row in processes.filter_map(|id| view.process(BkProcessId(id))) {
+        // Processes of one service have neighbouring ids, mostly.
+        if last.replace(row.service) != Some(row.service) {
+            services.insert(row.service.0);
+        }
+    }
+    services
 }
 
 /// Names of rows without ids: each must be unique.
@@ -254,21 +277,25 @@ impl Planner<'_> {
                 name,
             };
             self.planned_services.insert(id, row);
-            places.services.push(Some(id));
+            places.services.push(Some(PlacedService {
+                id,
+                module,
+                machine,
+            }));
         }
     }
 
     pub(super) fn business_of_service(&self, id: ServiceId) -> Option<BusinessId> {
-        let service = self.view.service(id)?;
-        let module = self.view.module(service.module)?;
+        let (module, _) = self.view.place_of_service(id)?;
+        let module = self.view.module(module)?;
         self.view.set(module.set).map(|set| set.business)
     }
 
     /// Drafts the services that have processes, with their machines. Others are not stored.
-    pub(super) fn used_services(&mut self, used: &HashSet<ServiceId>) {
+    pub(super) fn used_services(&mut self, used: &RoaringBitmap) {
         let mut rows: Vec<ServiceRow> = std::mem::take(&mut self.planned_services)
             .into_values()
-            .filter(|row| used.contains(&row.id))
+            .filter(|row| used.contains(row.id.0))
             .collect();
         rows.sort_by_key(|row| row.id);
         self.used_machines(&rows);

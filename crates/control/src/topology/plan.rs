@@ -1,22 +1,23 @@
 //! Plans the changes that make the view of a business equal to the facts.
 
-use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::sync::Arc;
+use std::collections::BTreeSet;
 
 use fleet::view::{FreshTopologyIds, View};
+use hashbrown::{HashMap, HashSet};
 use model::UnixMillis;
 use model::access::{Audit, Caller};
 use model::change::{Changes, HostId, NameId};
 use model::config_template::ConfigFileRow;
 use model::topology::{
     BkHostId, BkProcessId, BusinessFacts, BusinessId, BusinessRow, MachineRow, ModuleId, Origin,
-    Program, ProgramId, ProgramRow, ServiceId, ServiceRow, ViewProcessRow,
+    ProcessSource, ProgramId, ProgramRow, ServiceId, ServiceRow, ViewProcessRow,
 };
+use roaring::RoaringBitmap;
 
 use super::difference::ChangeOf;
 use super::fault::{Fault, RowKind};
 use super::places::Places;
+use super::programs::{AliasNumber, ProgramNumber, Programs};
 use super::{Difference, difference};
 use crate::commit::World;
 use crate::draft::Draft;
@@ -29,6 +30,7 @@ pub(super) struct Planner<'a> {
     pub(super) difference: Difference,
     pub(super) planned_services: HashMap<ServiceId, ServiceRow>,
     pub(super) planned_machines: HashMap<BkHostId, MachineRow>,
+    pub(super) programs: Programs,
     /// The owner of each registration after the plan.
     pub(super) desired: HashMap<(HostId, NameId), BkProcessId>,
     /// Processes with an instance that cannot be registered. Their registrations stay until their rows are valid again.
@@ -36,13 +38,24 @@ pub(super) struct Planner<'a> {
 }
 
 /// A process of the facts.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct PlannedProcess<'f> {
     pub(super) row: ViewProcessRow,
-    pub(super) program: Arc<Program>,
+    pub(super) program: ProgramNumber,
     pub(super) module: ModuleId,
+    pub(super) machine: BkHostId,
+    /// None for a process that stays as it is in the view.
+    source: Option<&'f ProcessSource>,
+}
+
+impl PlannedProcess<'_> {
     /// The name of its row in messages.
-    pub(super) source: Cow<'f, str>,
+    pub(super) fn source(&self) -> String {
+        match self.source {
+            Some(source) => source.to_string(),
+            None => format!("bk_process_id {}", self.row.id),
+        }
+    }
 }
 
 pub(super) fn plan(
@@ -65,6 +78,7 @@ pub(super) fn plan(
         },
         planned_services: HashMap::new(),
         planned_machines: HashMap::new(),
+        programs: Programs::default(),
         desired: HashMap::new(),
         faulty: HashSet::new(),
     };
@@ -95,42 +109,41 @@ impl Planner<'_> {
         facts: &'f BusinessFacts,
         places: &Places,
     ) -> Vec<PlannedProcess<'f>> {
-        let mut known: HashMap<(ServiceId, &str), BkProcessId> = HashMap::new();
-        let given: HashSet<u32> = facts.processes.iter().filter_map(|row| row.id).collect();
-        let existing = self.view.processes_of(self.business).into_iter().flatten();
-        let existing = existing.filter(|id| !given.contains(id));
-        for id in existing.map(BkProcessId) {
-            if let (Some(row), Some(alias)) = (self.view.process(id), self.view.alias_of(id)) {
-                known.insert((row.service, alias), id);
-            }
-        }
-        let (mut taken, mut named) = (HashSet::new(), HashSet::new());
+        self.programs_of_view();
+        let given = facts.processes.iter().filter_map(|row| row.id).collect();
+        let mut known = KnownProcesses::new(given);
+        let mut taken = RoaringBitmap::new();
+        let mut named: HashSet<(ServiceId, AliasNumber)> = HashSet::new();
         let mut planned = Vec::with_capacity(facts.processes.len());
         let mut untouched: BTreeSet<u32> = facts.unread.iter().copied().collect();
         for facts in &facts.processes {
-            let Some(service) = places.services[facts.service] else {
+            let Some(place) = places.services[facts.service] else {
                 untouched.extend(facts.id);
                 continue;
             };
-            if let Err(invalid) = facts.program.check() {
-                self.add_fault(facts.row.0.clone(), Fault::Invalid(invalid));
+            let service = place.id;
+            let number = self.programs.number(&facts.program);
+            let program = self.programs.get(number);
+            if let Some(invalid) = &program.fault {
+                let fault = Fault::Invalid(invalid.clone());
+                self.add_fault(facts.row.to_string(), fault);
                 untouched.extend(facts.id);
                 continue;
             }
-            let key = (service, facts.program.bk_process_name.as_str());
             // A process without an id is identified by its name, which must be unique.
-            if facts.id.is_none() && !named.insert(key) {
-                let name = key.1.to_owned();
-                self.add_fault(facts.row.0.clone(), Fault::TwiceInService { name });
+            let alias = program.alias;
+            if facts.id.is_none() && !named.insert((service, alias)) {
+                let name = facts.program.bk_process_name.clone();
+                self.add_fault(facts.row.to_string(), Fault::TwiceInService { name });
                 continue;
             }
             let id = facts.id.map(BkProcessId);
             let id = id
-                .or_else(|| known.get(&key).copied())
+                .or_else(|| known.find(self, service, alias))
                 .unwrap_or_else(|| self.ids.process());
-            let elsewhere = self
-                .view
-                .process(id)
+            let before = self.view.process(id);
+            let elsewhere = before
+                .filter(|row| row.service != service)
                 .and_then(|row| self.business_of_service(row.service))
                 .filter(|other| *other != self.business);
             if let Some(other) = elsewhere {
@@ -139,20 +152,17 @@ impl Planner<'_> {
                     id: id.to_string(),
                     business: other,
                 };
-                self.add_fault(facts.row.0.clone(), fault);
+                self.add_fault(facts.row.to_string(), fault);
                 continue;
             }
-            if !taken.insert(id) {
+            if !taken.insert(id.0) {
                 let fault = Fault::Twice {
                     kind: RowKind::Process,
                     name: id.to_string(),
                 };
-                self.add_fault(facts.row.0.clone(), fault);
+                self.add_fault(facts.row.to_string(), fault);
                 continue;
             }
-            let Some(place) = self.planned_services.get(&service) else {
-                continue;
-            };
             planned.push(PlannedProcess {
                 row: ViewProcessRow {
                     id,
@@ -162,16 +172,29 @@ impl Planner<'_> {
                     ordinal: 0,
                     vanished: false,
                 },
-                program: Arc::new(facts.program.clone()),
+                program: number,
                 module: place.module,
-                source: facts.row.0.as_str().into(),
+                machine: place.machine,
+                source: Some(&facts.row),
             });
         }
-        untouched.retain(|id| !taken.contains(&BkProcessId(*id)));
+        untouched.retain(|id| !taken.contains(*id));
         for id in untouched {
             planned.extend(self.unchanged(BkProcessId(id)));
         }
         planned
+    }
+
+    /// Notes the programs of the business.
+    fn programs_of_view(&mut self) {
+        let existing = self.view.processes_of(self.business).into_iter().flatten();
+        for row in existing.filter_map(|id| self.view.process(BkProcessId(id))) {
+            if !self.programs.is_known(row.program)
+                && let Some(program) = self.view.program(row.program)
+            {
+                self.programs.add_known(row.program, program);
+            }
+        }
     }
 
     /// A process of this business with an invalid row or service: it stays as it is in the view.
@@ -182,73 +205,49 @@ impl Planner<'_> {
             self.view.program(row.program)?,
             self.view.service(row.service)?,
         );
+        let program = self.programs.number(program);
         ours.contains(id.0).then(|| {
             let place = self.planned_services.entry(row.service).or_insert(service);
             PlannedProcess {
                 row: *row,
-                program: program.clone(),
+                program,
                 module: place.module,
-                source: format!("bk_process_id {id}").into(),
+                machine: place.machine,
+                source: None,
             }
         })
     }
 
     /// Assigns each process an equal program of this business, or a new one.
     fn programs(&mut self, planned: &mut [PlannedProcess<'_>]) {
-        let mut known: HashMap<Arc<Program>, ProgramId> = HashMap::new();
-        let existing = self.view.processes_of(self.business).into_iter().flatten();
-        for row in existing.filter_map(|id| self.view.process(BkProcessId(id))) {
-            if let Some(program) = self.view.program(row.program) {
-                known.entry(program.clone()).or_insert(row.program);
-            }
-        }
         for process in planned {
-            let id = match known.get_key_value(&process.program) {
-                Some((program, id)) => {
-                    process.program = program.clone();
-                    *id
-                }
-                None => {
-                    let id = self.ids.program();
-                    known.insert(process.program.clone(), id);
-                    let program = process.program.clone();
-                    self.draft
-                        .changes
-                        .topology
-                        .programs
-                        .push(ProgramRow { id, program });
-                    id
-                }
-            };
-            process.row.program = id;
+            let program = self.programs.get_mut(process.program);
+            process.row.program = *program.id.get_or_insert_with(|| {
+                let (id, program) = (self.ids.program(), program.program.clone());
+                let programs = &mut self.draft.changes.topology.programs;
+                programs.push(ProgramRow { id, program });
+                id
+            });
         }
     }
 
     fn put_processes(&mut self, planned: &[PlannedProcess<'_>]) {
-        let used: HashSet<ServiceId> = planned.iter().map(|process| process.row.service).collect();
-        let hosts: HashMap<ServiceId, String> = planned
-            .iter()
-            .filter_map(|process| {
-                let service = self.planned_services.get(&process.row.service)?;
-                Some((process.row.service, service.name.to_string()))
-            })
-            .collect();
+        let mut used = RoaringBitmap::new();
         for process in planned {
+            used.insert(process.row.service.0);
             let before = self.view.process(process.row.id);
             if before == Some(&process.row) {
                 continue;
             }
             let sign = self.difference.processes.count(before.is_some());
             let program = before.and_then(|before| self.view.program(before.program));
-            let fields = program.map_or_else(String::new, |before| {
-                difference::changed(before, &process.program)
-            });
-            let service = hosts.get(&process.row.service).map_or("", |name| name);
+            let now = &self.programs.get(process.program).program;
+            let service = self.planned_services.get(&process.row.service);
             self.difference.line(sign, || ChangeOf::Process {
                 id: process.row.id,
-                name: process.program.bk_process_name.clone(),
-                service: service.to_owned(),
-                fields,
+                name: now.bk_process_name.clone(),
+                service: service.map_or_else(String::new, |service| service.name.to_string()),
+                fields: program.map_or_else(String::new, |before| difference::changed(before, now)),
             });
             self.draft.changes.topology.processes.push(process.row);
         }
@@ -287,5 +286,48 @@ impl Planner<'_> {
         let audit = Audit::new(caller, self.draft.at, "import_topology", object, detail);
         self.draft.audit(audit);
         (self.draft.finish(), self.difference)
+    }
+}
+
+/// Finds processes of the view by service and alias, for facts without ids: they are sorted by service, mostly.
+struct KnownProcesses {
+    /// The ids that the facts contain: these processes are found by nothing else.
+    given: RoaringBitmap,
+    service: Option<ServiceId>,
+    /// Of that service, by alias and id.
+    processes: Vec<(AliasNumber, BkProcessId)>,
+}
+
+impl KnownProcesses {
+    fn new(given: RoaringBitmap) -> Self {
+        Self {
+            given,
+            service: None,
+            processes: Vec::new(),
+        }
+    }
+
+    /// The newest process of this alias in a service.
+    fn find(
+        &mut self,
+        planner: &Planner<'_>,
+        service: ServiceId,
+        alias: AliasNumber,
+    ) -> Option<BkProcessId> {
+        if self.service != Some(service) {
+            self.service = Some(service);
+            let ids = planner.view.processes_of_service(service);
+            let ids = ids.filter(|id| !self.given.contains(id.0));
+            let named = ids.filter_map(|id| {
+                let row = planner.view.process(id)?;
+                Some((planner.programs.alias_of(row.program)?, id))
+            });
+            self.processes.clear();
+            self.processes.extend(named);
+            self.processes.sort_unstable();
+        }
+        let after = self.processes.partition_point(|(other, _)| *other <= alias);
+        let (found, id) = *self.processes.get(after.checked_sub(1)?)?;
+        (found == alias).then_some(id)
     }
 }

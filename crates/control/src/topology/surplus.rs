@@ -1,7 +1,8 @@
 //! Removes what the source of a business no longer has.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 
+use hashbrown::{HashMap, HashSet};
 use model::State;
 use model::topology::{
     BkHostId, BkProcessId, ModuleId, ProgramId, ServiceId, ServiceRow, SetId, ViewProcessRow,
@@ -15,7 +16,7 @@ use super::plan::{PlannedProcess, Planner, forget_files};
 /// The rows that the business keeps.
 #[derive(Debug, Default)]
 struct KeptRows {
-    services: HashSet<ServiceId>,
+    services: RoaringBitmap,
     programs: HashSet<ProgramId>,
     modules: HashSet<ModuleId>,
     sets: HashSet<SetId>,
@@ -25,11 +26,14 @@ struct KeptRows {
 impl Planner<'_> {
     /// Removes stopped processes, and marks running ones as vanished until they stop.
     pub(super) fn surplus(&mut self, planned: &[PlannedProcess<'_>], places: &Places) {
-        let ids: HashSet<BkProcessId> = planned.iter().map(|process| process.row.id).collect();
+        let ids: RoaringBitmap = planned.iter().map(|process| process.row.id.0).collect();
         let ours = self.view.processes_of(self.business).cloned();
         let ours = ours.unwrap_or_default();
         let mut kept = KeptRows {
-            services: planned.iter().map(|process| process.row.service).collect(),
+            services: planned
+                .iter()
+                .map(|process| process.row.service.0)
+                .collect(),
             programs: planned.iter().map(|process| process.row.program).collect(),
             modules: places.modules.iter().flatten().copied().collect(),
             sets: places.sets.iter().flatten().copied().collect(),
@@ -37,12 +41,12 @@ impl Planner<'_> {
         };
         for id in ours.iter().map(BkProcessId) {
             let runs = self.forget_stopped(id);
-            let Some(before) = self.view.process(id).filter(|_| !ids.contains(&id)) else {
+            let Some(before) = self.view.process(id).filter(|_| !ids.contains(id.0)) else {
                 continue;
             };
             let alias = self.view.alias_of(id).unwrap_or_default();
             if runs {
-                kept.services.insert(before.service);
+                kept.services.insert(before.service.0);
                 kept.programs.insert(before.program);
                 if !before.vanished {
                     let row = ViewProcessRow {
@@ -75,14 +79,16 @@ impl Planner<'_> {
         let fleet = self.draft.fleet;
         let mut runs = false;
         for instance in fleet.instances_of(id) {
-            let Some(row) = fleet.row(instance) else {
+            let Some(change) = fleet.registration(instance) else {
                 continue;
             };
-            let change = row.to_change();
             if self.desired.contains_key(&(change.host, change.name)) {
                 continue;
             }
-            match row.state() {
+            match fleet
+                .row(instance)
+                .map_or(State::Unknown, |row| row.state())
+            {
                 State::Stopped | State::Unknown if self.faulty.contains(&id) => {}
                 State::Running => runs = true,
                 State::Stopped | State::Unknown => {
@@ -104,13 +110,10 @@ impl Planner<'_> {
             .iter()
             .map(|row| (row.id, row))
             .collect();
-        for id in &kept.services {
-            let row = match drafted.get(id) {
-                Some(row) => (row.module, row.machine),
-                None => match self.view.service(*id) {
-                    Some(row) => (row.module, row.machine),
-                    None => continue,
-                },
+        for id in kept.services.iter().map(ServiceId) {
+            let drafted = drafted.get(&id).map(|row| (row.module, row.machine));
+            let Some(row) = drafted.or_else(|| self.view.place_of_service(id)) else {
+                continue;
             };
             kept.modules.insert(row.0);
             kept.machines.insert(row.1);
@@ -132,28 +135,31 @@ impl Planner<'_> {
 
     fn drop_places(&mut self, ours: &RoaringBitmap, kept: &KeptRows) {
         let (view, topology) = (self.view, &mut self.draft.changes.topology);
-        let (mut services, mut programs) = (BTreeSet::new(), BTreeSet::new());
+        let (mut services, mut programs) = (RoaringBitmap::new(), RoaringBitmap::new());
         for row in ours.iter().filter_map(|id| view.process(BkProcessId(id))) {
-            services.insert(row.service);
-            programs.insert(row.program);
+            services.insert(row.service.0);
+            programs.insert(row.program.0);
         }
         // Another business may use the machine, too.
         let machines: BTreeSet<BkHostId> = services
             .iter()
-            .filter_map(|id| view.service(*id))
-            .map(|row| row.machine)
+            .filter_map(|id| view.place_of_service(ServiceId(id)))
+            .map(|(_, machine)| machine)
             .filter(|id| !kept.machines.contains(id))
             .filter(|id| {
                 view.processes_on(*id)
                     .is_none_or(|there| there.is_subset(ours))
             })
             .collect();
-        services.retain(|id| !kept.services.contains(id));
-        programs.retain(|id| !kept.programs.contains(id));
+        services -= &kept.services;
+        let programs = programs.iter().map(ProgramId);
+        let programs = programs.filter(|id| !kept.programs.contains(id));
         self.difference.services.gone += services.len() as u32;
         self.difference.hosts.gone += machines.len() as u32;
         topology.machines_gone.extend(machines);
-        topology.services_gone.extend(services);
+        topology
+            .services_gone
+            .extend(services.iter().map(ServiceId));
         topology.programs_gone.extend(programs);
         for set in view.sets_of(self.business) {
             for module in view.modules_of(set.id) {

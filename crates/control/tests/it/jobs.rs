@@ -1,5 +1,6 @@
 //! Jobs from their scope to the last task, with fake agents.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use control::{Apply, ControlError, JobView, NewJob};
@@ -281,7 +282,7 @@ async fn an_invalid_job_is_refused_at_once() {
 async fn a_process_without_a_command_fails_alone() {
     let rig = Rig::new().await;
     let mut two = facts(&["10.0.0.1", "10.0.0.2"], &program("first", 1));
-    two.processes[0].program.start_cmd = String::new();
+    Arc::make_mut(&mut two.processes[0].program).start_cmd = String::new();
     rig.control
         .topology()
         .import(&rig.caller, two, Origin::Imported, Apply::Really)
@@ -350,7 +351,7 @@ async fn a_wrong_clock_of_an_agent_blocks_no_task() {
 async fn a_missing_command_blocks_no_later_priority() {
     let rig = Rig::new().await;
     let mut two = facts(&["10.0.0.1"], &program("first", 1));
-    two.processes[0].program.start_cmd = String::new();
+    Arc::make_mut(&mut two.processes[0].program).start_cmd = String::new();
     let second = model::topology::Program {
         priority: Some(1),
         ..program("second", 1)
@@ -458,7 +459,7 @@ async fn an_alias_that_is_no_name_is_operated_under_an_escaped_one() {
 async fn an_unregistered_process_fails_its_tasks_with_the_reason() {
     let rig = Rig::new().await;
     let mut bad = facts(&["10.0.0.1"], &program("gse_agent", 2));
-    bad.processes[0].program.work_path = "relative".into();
+    Arc::make_mut(&mut bad.processes[0].program).work_path = "relative".into();
     rig.control
         .topology()
         .import(&rig.caller, bad, Origin::Imported, Apply::Really)

@@ -1,11 +1,13 @@
 //! Businesses, from facts to registered processes and back.
 
+use std::sync::Arc;
+
 use control::{Apply, Difference};
 use model::expression::Expression;
 use model::scope::{Scope, Selection, ViewFilter};
 use model::topology::{
-    BkProcessId, BusinessFacts, BusinessId, HostFacts, ModuleFacts, Origin, ProcessFacts, Program,
-    ServiceFacts, SetEnv, SetFacts, SourceRow,
+    BkProcessId, BusinessFacts, BusinessId, HostFacts, ModuleFacts, Origin, ProcessFacts,
+    ProcessSource, Program, ServiceFacts, SetEnv, SetFacts,
 };
 use model::{Flag, State, Status};
 use testing::wait::until_async as until;
@@ -63,8 +65,8 @@ pub(crate) fn process(id: Option<u32>, service: usize, program: &Program) -> Pro
         id,
         service,
         process_template: 0,
-        program: program.clone(),
-        row: SourceRow(format!("process {service}")),
+        program: Arc::new(program.clone()),
+        row: ProcessSource::new(format!("process {service}")),
     }
 }
 
@@ -330,7 +332,7 @@ async fn an_invalid_row_is_reported_and_the_others_count() {
         ..program("spaced", 1)
     };
     let mut mixed = facts(&["10.0.0.1", "10.0.0.2"], &program("gse_agent", 1));
-    mixed.processes[0].program.work_path = "relative".into();
+    Arc::make_mut(&mut mixed.processes[0].program).work_path = "relative".into();
     mixed
         .processes
         .push(process(None, 1, &with_user("two words")));
@@ -369,7 +371,7 @@ async fn a_process_with_an_invalid_row_stays_unchanged() {
     import(&rig, right.clone()).await;
     let before = instances(&rig);
     let mut wrong = right.clone();
-    wrong.processes[0].program.proc_num = 0;
+    Arc::make_mut(&mut wrong.processes[0].program).proc_num = 0;
     wrong.processes.remove(1);
     wrong.unread.push(47);
     let difference = import(&rig, wrong).await;

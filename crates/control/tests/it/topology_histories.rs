@@ -1,14 +1,15 @@
 //! Random histories of two businesses that share hosts: the view stays consistent.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use control::{Apply, Difference};
 use fleet::Fleet;
 use fleet::view::{Instance, ViewRow};
 use model::topology::{
     BkProcessId, BusinessFacts, BusinessId, HostFacts, MachineRow, ModuleFacts, Origin,
-    ProcessFacts, Program, ServiceFacts, SetEnv, SetFacts, SourceRow, business_of, escape_alias,
-    split_instance_name,
+    ProcessFacts, ProcessSource, Program, ServiceFacts, SetEnv, SetFacts, business_of,
+    escape_alias, split_instance_name,
 };
 use model::{AgentId, State, Status};
 use testing::Random;
@@ -149,8 +150,8 @@ impl Source {
                 id: number(*process),
                 service: *place,
                 process_template: 0,
-                program: program(alias, *proc_num, *is_wrong),
-                row: SourceRow(match business {
+                program: Arc::new(program(alias, *proc_num, *is_wrong)),
+                row: ProcessSource::new(match business {
                     NUMBERED => format!("process {}", process + 1),
                     _ => format!("service{service} {alias}"),
                 }),

@@ -1,16 +1,16 @@
 //! Filters the processes of a business: by bitmaps first, then by testing each that is left.
 
 use std::borrow::Borrow;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use model::expression::{Expression, ExpressionPart, IdPart, Pattern};
 use model::scope::{ProcessStatus, Scope, Selection, ViewFilter};
-use model::topology::{BusinessId, ModuleId, SetEnv};
+use model::topology::{BusinessId, SetEnv};
 use roaring::RoaringBitmap;
 
 use super::View;
-use super::places::{Machine, Service};
+use super::places::Service;
 use crate::cow::CowMap;
 use crate::filter::FoldedText;
 use crate::scan;
@@ -246,28 +246,15 @@ impl View {
 
     /// Keeps processes whose machine contains every term in an address or the name of its cloud area.
     fn search(&self, ids: &mut RoaringBitmap, terms: &[String]) {
-        let terms: Vec<&String> = each_once(terms).collect();
-        let clouds: Vec<HashSet<u32>> = terms
-            .iter()
-            .map(|term| {
-                let named = self
-                    .clouds
-                    .iter()
-                    .filter(|(_, name)| name.contains(term.as_str()));
-                named.map(|(id, _)| *id).collect()
-            })
-            .collect();
-        let bears = |machine: &Machine| {
-            terms.iter().zip(&clouds).all(|(term, clouds)| {
-                machine.ips.contains(term.as_str()) || clouds.contains(&machine.row.host.cloud)
-            })
-        };
-        *ids = self.by_service(ids, || {
-            |service: &Service| {
-                let machine = self.machines.get(&service.machine);
-                machine.is_some_and(|machine| bears(machine))
-            }
+        let machines = each_once(terms).map(|term| {
+            let named = self.clouds.iter();
+            let named = named.filter(|(_, name)| name.contains(term.as_str()));
+            let clouds = named.map(|(id, _)| *id).collect();
+            self.addresses().containing(term, &clouds)
         });
+        let machines = machines.reduce(|all, one| all & one).unwrap_or_default();
+        let on_them = |service: &Service| machines.contains(service.machine.0);
+        *ids = self.by_service(ids, || on_them);
     }
 
     /// Keeps processes with this word in an address or a name of something that they belong to.
@@ -275,7 +262,9 @@ impl View {
         let mut folded = FoldedText::new(word);
         let clouds = self.clouds.iter();
         let clouds = clouds.filter(|(_, name)| folded.is_in(&[name.as_ref()]));
-        let clouds: HashSet<u32> = clouds.map(|(id, _)| *id).collect();
+        let clouds = clouds.map(|(id, _)| *id).collect();
+        // Addresses are written in lower case.
+        let machines = self.addresses().containing(folded.word(), &clouds);
         let aliases = self
             .aliases
             .get(&business)
@@ -286,24 +275,22 @@ impl View {
         let places = self.businesses.get(&business).map(|place| &place.sets);
         let sets = places.into_iter().flatten();
         let sets = sets.filter_map(|id| self.sets.get(id));
-        let mut modules: HashSet<ModuleId> = HashSet::new();
+        let mut of_modules = Vec::new();
         for set in sets {
-            let is_whole = folded.is_in(&[&set.row.name]);
+            if folded.is_in(&[&set.row.name]) {
+                of_modules.push(&set.processes);
+                continue;
+            }
             let below = set.modules.iter().filter_map(|id| self.modules.get(id));
-            let below = below.filter(|module| is_whole || folded.is_in(&[&module.row.name]));
-            modules.extend(below.map(|module| module.row.id));
+            let below = below.filter(|module| folded.is_in(&[&module.row.name]));
+            of_modules.extend(below.map(|module| &module.processes));
         }
-        let found = self.by_service(ids, || {
+        let named = named | (union(of_modules.into_iter()) & ids);
+        let found = self.by_service(&(ids - &named), || {
             let mut folded = FoldedText::new(word);
-            let (clouds, modules) = (&clouds, &modules);
+            let machines = &machines;
             move |service: &Service| {
-                let machine = self.machines.get(&service.machine);
-                modules.contains(&service.module)
-                    || folded.is_in(&[service.name.as_ref()])
-                    || machine.is_some_and(|machine| {
-                        clouds.contains(&machine.row.host.cloud)
-                            || folded.is_in(&[machine.ips.as_ref()])
-                    })
+                machines.contains(service.machine.0) || folded.is_in(&[service.name.as_ref()])
             }
         });
         found | named

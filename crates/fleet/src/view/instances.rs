@@ -21,12 +21,12 @@ pub(crate) struct InstancesState {
 }
 
 impl Fleet {
+    /// Links an instance with its owner, whose state must be counted again.
     pub(crate) fn add_instance(&mut self, owner: BkProcessId, id: ProcessId) {
         let next = Arc::make_mut(&mut self.view)
             .first_instance
             .insert(owner.0, id);
         Arc::make_mut(&mut self.columns).set_next_of_owner(id, next);
-        self.recount(owner);
     }
 
     pub(crate) fn drop_instance(&mut self, owner: BkProcessId, id: ProcessId) {

@@ -8,6 +8,7 @@ use model::scope::{SortKey, SortOrder, StateFilter, ViewFilter};
 use model::topology::{BkHostId, BkProcessId, ModuleId};
 use roaring::RoaringBitmap;
 
+use super::addresses::MachineAddress;
 use super::filter::union;
 use super::places::Service;
 use super::{View, ViewRow};
@@ -118,22 +119,14 @@ impl View {
         start: u64,
         limit: usize,
     ) -> Vec<BkProcessId> {
-        let machines = self.in_ip_order.get_or_init(|| {
-            let machines = self.machines.iter();
-            let mut machines: Vec<_> = machines
-                .map(|(id, machine)| (machine.row.host.ip, *id))
-                .collect();
-            machines.sort_unstable();
-            machines.into()
-        });
-        let mut same_ip: Vec<&[(IpAddr, BkHostId)]> =
-            machines.chunk_by(|a, b| a.0 == b.0).collect();
+        let machines = self.addresses().in_order();
+        let mut same_ip: Vec<&[MachineAddress]> = machines.chunk_by(|a, b| a.ip == b.ip).collect();
         if descending {
             same_ip.reverse();
         }
         let (mut to_skip, mut page) = (start, Vec::new());
         for machines in same_ip {
-            let on_them = machines.iter().filter_map(|(_, id)| self.machines.get(id));
+            let on_them = machines.iter().filter_map(|one| self.machines.get(&one.id));
             let here = match machines.len() {
                 1 => on_them.map(|machine| &machine.processes & ids).next(),
                 _ => Some(union(on_them.map(|machine| &machine.processes)) & ids),

@@ -46,8 +46,8 @@ impl ProcNums {
         self.0.last_key_value().map(|((_, proc_num), _)| *proc_num)
     }
 
-    fn add(&mut self, stays: bool, proc_num: u32) {
-        *self.0.entry((stays, proc_num)).or_default() += 1;
+    fn add(&mut self, stays: bool, proc_num: u32, more: u32) {
+        *self.0.entry((stays, proc_num)).or_default() += more;
     }
 
     fn take(&mut self, stays: bool, proc_num: u32) {
@@ -61,12 +61,13 @@ impl ProcNums {
 }
 
 impl Module {
-    pub(crate) fn count_in(&mut self, alias: &str, stays: bool, proc_num: u32) {
+    /// Counts more processes of an alias.
+    pub(crate) fn count_in(&mut self, alias: &str, stays: bool, proc_num: u32, more: u32) {
         match self.proc_nums.get_mut(alias) {
-            Some(counts) => counts.add(stays, proc_num),
+            Some(counts) => counts.add(stays, proc_num, more),
             None => {
                 let mut counts = ProcNums::default();
-                counts.add(stays, proc_num);
+                counts.add(stays, proc_num, more);
                 self.proc_nums.insert(alias.into(), counts);
             }
         }
@@ -85,8 +86,6 @@ impl Module {
 #[derive(Debug, Clone)]
 pub(crate) struct Machine {
     pub(crate) row: Arc<MachineRow>,
-    /// Its addresses as search text, one per line.
-    pub(crate) ips: Box<str>,
     pub(crate) processes: RoaringBitmap,
 }
 
@@ -202,8 +201,6 @@ impl View {
     }
 
     pub(super) fn put_machine(&mut self, row: &MachineRow) {
-        let texts: Vec<String> = addresses(row).map(|ip| ip.to_string()).collect();
-        let ips = texts.join("\n").into_boxed_str();
         self.forget_addresses(row.id);
         for address in addresses(row) {
             self.by_ip.get_or_default(address).push(row.id);
@@ -215,22 +212,19 @@ impl View {
             .filter(|machine| machine.row.host.cloud != row.host.cloud);
         let processes = moved.map(|machine| machine.processes.clone());
         self.relist(processes.unwrap_or_default(), |view| {
-            view.place_machine(row, ips);
+            view.place_machine(row);
         });
     }
 
-    fn place_machine(&mut self, row: &MachineRow, ips: Box<str>) {
-        self.in_ip_order = Arc::default();
+    fn place_machine(&mut self, row: &MachineRow) {
+        self.forget_addresses_in_order();
         match self.machines.get_mut(&row.id) {
             Some(machine) => {
-                let machine = Arc::make_mut(machine);
-                machine.row = Arc::new(row.clone());
-                machine.ips = ips;
+                Arc::make_mut(machine).row = Arc::new(row.clone());
             }
             None => {
                 let machine = Machine {
                     row: Arc::new(row.clone()),
-                    ips,
                     processes: RoaringBitmap::new(),
                 };
                 self.machines.insert(row.id, Arc::new(machine));
@@ -241,7 +235,7 @@ impl View {
     pub(super) fn remove_machine(&mut self, id: BkHostId) {
         self.forget_addresses(id);
         self.machines.remove(&id);
-        self.in_ip_order = Arc::default();
+        self.forget_addresses_in_order();
     }
 
     fn forget_addresses(&mut self, id: BkHostId) {
@@ -303,7 +297,7 @@ impl View {
 }
 
 /// Every address that a machine is found by.
-fn addresses(row: &MachineRow) -> impl Iterator<Item = IpAddr> {
+pub(super) fn addresses(row: &MachineRow) -> impl Iterator<Item = IpAddr> {
     let first = row.host.ip;
     let second = row.ip_v6.map(IpAddr::V6).filter(|ip| *ip != first);
     let two = std::iter::once(first).chain(second);

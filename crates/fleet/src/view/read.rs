@@ -86,6 +86,12 @@ impl View {
         })
     }
 
+    /// The module and the machine of a service instance.
+    pub fn place_of_service(&self, id: ServiceId) -> Option<(ModuleId, BkHostId)> {
+        let service = self.services.get(id.0)?;
+        Some((service.module, service.machine))
+    }
+
     pub(crate) fn service_of(&self, id: BkProcessId) -> Option<ServiceId> {
         self.processes.get(id.0).map(|cell| cell.row.service)
     }

@@ -3,12 +3,15 @@
 //! There is no backtracking: the matcher takes the segments of the pattern in order and turns the set of positions in the name
 //! where the previous segment may end into the set where this one may end. Positions are byte offsets at character boundaries.
 
+use super::bits::BitMatcher;
 use super::pattern::{Atom, Bracket, Pattern, Segment};
 
 /// Matches names against one pattern.
 #[derive(Debug)]
 pub struct Matcher<'p> {
     pattern: &'p Pattern,
+    /// For ASCII names, where the pattern allows it.
+    bits: Option<BitMatcher>,
     reached: Positions,
     next: Positions,
     within: [Positions; 2],
@@ -19,6 +22,7 @@ impl<'p> Matcher<'p> {
     pub(super) fn new(pattern: &'p Pattern) -> Self {
         Self {
             pattern,
+            bits: BitMatcher::new(pattern),
             reached: Positions::default(),
             next: Positions::default(),
             within: Default::default(),
@@ -35,7 +39,13 @@ impl<'p> Matcher<'p> {
                 .words
                 .binary_search_by(|word| word.as_ref().cmp(name))
                 .is_ok(),
-            segments => self.matches_segments(segments, name),
+            segments => match &self.bits {
+                Some(bits) if name.is_ascii() => {
+                    self.work.add(name.len());
+                    bits.matches(name.as_bytes())
+                }
+                _ => self.matches_segments(segments, name),
+            },
         }
     }
 

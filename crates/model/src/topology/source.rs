@@ -2,7 +2,9 @@
 //!
 //! Ids may be absent: then an object is identified by its name within its parent, and the planner assigns a number.
 
+use std::fmt;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -75,8 +77,43 @@ pub struct ProcessFacts {
     /// Index into [`BusinessFacts::services`].
     pub service: usize,
     pub process_template: u32,
-    pub program: Program,
-    pub row: SourceRow,
+    /// Processes that the source describes once share it.
+    pub program: Arc<Program>,
+    pub row: ProcessSource,
+}
+
+/// The position of a process in its source, for messages. Processes that the source describes once share the text.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProcessSource {
+    row: Arc<str>,
+    host: Option<Arc<str>>,
+}
+
+impl ProcessSource {
+    /// A row that describes one process.
+    pub fn new(row: impl Into<Arc<str>>) -> Self {
+        Self {
+            row: row.into(),
+            host: None,
+        }
+    }
+
+    /// A row that describes a process on several hosts.
+    pub fn on_host(row: &Arc<str>, host: &Arc<str>) -> Self {
+        Self {
+            row: row.clone(),
+            host: Some(host.clone()),
+        }
+    }
+}
+
+impl fmt::Display for ProcessSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.host {
+            None => f.write_str(&self.row),
+            Some(host) => write!(f, "{} on {host}", self.row),
+        }
+    }
 }
 
 /// A position in the source, for messages: `sets[0].modules[1].processes[0]`, `bk_process_id 46`.

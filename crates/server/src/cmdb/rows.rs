@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use model::topology::{
-    BusinessFacts, BusinessId, HostFacts, ModuleFacts, ProcessFacts, Program, ServiceFacts, SetEnv,
-    SetFacts, SourceFault, SourceRow,
+    BusinessFacts, BusinessId, HostFacts, ModuleFacts, ProcessFacts, ProcessSource, Program,
+    ServiceFacts, SetEnv, SetFacts, SourceFault, SourceRow,
 };
 use model::{AgentId, Host, Invalid};
 use serde_json::Value;
@@ -101,8 +102,8 @@ impl FactsReader {
             id: Some(id),
             service,
             process_template: number(&row["process_template"]["id"]).unwrap_or(0),
-            program: program(process),
-            row: SourceRow(row_name(row)),
+            program: Arc::new(program(process)),
+            row: ProcessSource::new(row_name(row)),
         });
         Ok(())
     }

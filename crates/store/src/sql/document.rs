@@ -9,13 +9,12 @@ use super::packed::{Packed, Record, small};
 use super::rows::{delete, ordered, upsert};
 use crate::{Cause, StoreError};
 
-/// Rows that are read in one text: the longest take a few megabytes.
-const BATCH: usize = 128;
-
 pub(crate) trait Document: Sized {
     type Id: Copy;
     type Body: Serialize + DeserializeOwned;
     const TABLE: LoggedTable;
+    /// Rows that are read in one text: the longest take a few megabytes.
+    const BATCH: usize = 128;
 
     fn id(&self) -> Self::Id;
     fn number(id: Self::Id) -> u32;
@@ -26,11 +25,12 @@ pub(crate) trait Document: Sized {
 
 /// A row that is its own body.
 macro_rules! document {
-    ($row:ty, $id:ident, $table:ident) => {
+    ($row:ty, $id:ident, $table:ident $(, batch = $batch:literal)?) => {
         impl $crate::sql::document::Document for $row {
             type Id = $id;
             type Body = Self;
             const TABLE: LoggedTable = LoggedTable::$table;
+            $(const BATCH: usize = $batch;)?
 
             fn id(&self) -> $id {
                 self.id
@@ -92,7 +92,7 @@ pub(crate) async fn read<D: Document>(conn: &mut Connection) -> Result<Vec<D>, S
         n_keys: 1,
         numbers: ["id"],
         texts: ["body"],
-        batch: BATCH,
+        batch: D::BATCH,
     };
     packed.read(conn, decode).await
 }

@@ -4,11 +4,12 @@ use model::change::{HostId, HostRow};
 use model::host::{parse_cloud, parse_ip};
 use model::{AgentId, Host, Labels, UnixMillis};
 
+use super::Connection;
 use super::fields::Fields;
 use super::log::{LogEntry, LoggedTable};
+use super::packed::{Packed, Record, small};
 use super::rows::{ordered, upsert};
-use super::{Connection, Statement};
-use crate::StoreError;
+use crate::{Cause, StoreError};
 
 pub(crate) async fn write(
     conn: &mut Connection,
@@ -41,15 +42,46 @@ pub(crate) async fn write(
     .await
 }
 
+/// Instead of NULL, which a packed row cannot hold.
+const NOT_REMOVED: i64 = -1;
+
+const PACKED: Packed<5, 3> = Packed {
+    table: "hosts",
+    n_keys: 1,
+    numbers: [
+        "id",
+        "cloud",
+        "enrolled_at",
+        "supplier",
+        "coalesce(removed_at, -1)",
+    ],
+    texts: ["ip", "coalesce(agent_id, '')", "coalesce(labels, '')"],
+    batch: 8192,
+};
+
 pub(crate) async fn read(conn: &mut Connection) -> Result<Vec<HostRow>, StoreError> {
-    let rows = Statement::new(
-        "SELECT id, cloud, ip, agent_id, enrolled_at, supplier, removed_at, labels FROM hosts ORDER BY id",
-    )
-    .fetch_all(conn)
-    .await?;
-    rows.iter()
-        .map(|row| decode(&Fields::new("hosts", 1, row)))
-        .collect()
+    PACKED.read(conn, unpack).await
+}
+
+fn unpack(record: Record<'_, 5, 3>) -> Result<HostRow, Cause> {
+    let [id, cloud, enrolled_at, supplier, removed_at] = record.numbers;
+    let [ip, agent_id, labels] = record.texts;
+    let agent_id = (!agent_id.is_empty()).then(|| AgentId::parse(agent_id));
+    Ok(HostRow {
+        id: HostId(small(id)?),
+        host: Host {
+            cloud: parse_cloud(cloud)?,
+            ip: parse_ip(ip)?,
+        },
+        agent_id: agent_id.transpose()?,
+        enrolled_at: UnixMillis(enrolled_at),
+        supplier,
+        removed_at: (removed_at != NOT_REMOVED).then_some(UnixMillis(removed_at)),
+        labels: match labels {
+            "" => Labels::default(),
+            text => serde_json::from_str(text)?,
+        },
+    })
 }
 
 pub(crate) fn decode(fields: &Fields<'_, '_>) -> Result<HostRow, StoreError> {

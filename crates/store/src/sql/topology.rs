@@ -18,7 +18,8 @@ use crate::StoreError;
 document!(BusinessRow, BusinessId, Businesses);
 document!(SetRow, SetId, Sets);
 document!(ModuleRow, ModuleId, Modules);
-document!(MachineRow, BkHostId, Machines);
+// Many and short.
+document!(MachineRow, BkHostId, Machines, batch = 2048);
 
 impl Document for CloudRow {
     type Id = u32;

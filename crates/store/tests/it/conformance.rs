@@ -25,6 +25,8 @@ macro_rules! conformance_tests {
             load::a_new_store_is_empty_and_at_revision_0,
             load::replicas_that_open_a_new_store_at_once_share_it,
             load::everything_reads_back_as_it_was_written,
+            load::two_connections_read_what_one_reads,
+            load::two_connections_never_mix_two_revisions,
             load::everything_survives_closing_and_opening,
             load::audit_and_events_are_not_loaded,
             load::the_last_status_of_each_shard_is_loaded,

@@ -16,7 +16,8 @@ pub(super) fn one(index: usize) -> String {
     listed(index..index + 1)
 }
 
-fn listed(indexes: std::ops::Range<usize>) -> String {
+/// The hosts of a range.
+pub(super) fn listed(indexes: std::ops::Range<usize>) -> String {
     let mut text = String::from("[");
     for index in indexes.clone() {
         let comma = if index == indexes.start { "" } else { "," };

@@ -253,7 +253,7 @@ fn operate(client: &mut Client, rows: &mut Vec<(String, String)>) -> anyhow::Res
     Ok(())
 }
 
-fn body(question: Value, page: usize) -> Vec<u8> {
+pub(super) fn body(question: Value, page: usize) -> Vec<u8> {
     let mut body = question;
     body["bk_biz_id"] = BUSINESS.into();
     body["page"] = page.into();
@@ -261,13 +261,13 @@ fn body(question: Value, page: usize) -> Vec<u8> {
     body.to_string().into_bytes()
 }
 
-fn count_of(answer: &[u8]) -> anyhow::Result<u64> {
+pub(super) fn count_of(answer: &[u8]) -> anyhow::Result<u64> {
     let answer: Value = serde_json::from_slice(answer)?;
     ensure!(answer["result"] == true, "{answer}");
     answer["data"]["count"].as_u64().context("a count")
 }
 
-fn address(index: usize) -> String {
+pub(super) fn address(index: usize) -> String {
     let (a, b, c) = (index / 62_500, index / 250 % 250, index % 250 + 1);
     format!("10.{a}.{b}.{c}")
 }

@@ -1,11 +1,12 @@
 //! Converts a document to facts.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::{BusinessDocument, ModuleDocument, ProcessDocument, ServiceDocument, further};
 use crate::topology::{
-    BusinessFacts, BusinessId, HostFacts, ModuleFacts, ProcessFacts, Program, ServiceFacts, SetEnv,
-    SetFacts, SourceRow,
+    BusinessFacts, BusinessId, HostFacts, ModuleFacts, ProcessFacts, ProcessSource, Program,
+    ServiceFacts, SetEnv, SetFacts,
 };
 use crate::{AgentId, Host, Invalid};
 
@@ -94,32 +95,23 @@ impl Reader {
             let rule = "has hosts, but no processes that they would run";
             return Err(Invalid::new(at, rule));
         }
+        let shared = described(&module.processes, at);
         for (number, host) in module.hosts.iter().enumerate() {
             let at_host = format!("{at}.hosts[{number}]");
-            let service = ServiceDocument {
-                host: host.clone(),
-                ..ServiceDocument::default()
-            };
-            let service = self.service(module, &service, index, &at_host)?;
-            self.processes(&module.processes, service, at, host)?;
+            let service = self.service(module, None, host, index, &at_host)?;
+            self.processes(shared.iter(), service, host)?;
         }
         for (number, service) in module.service_instances.iter().enumerate() {
-            let at_service = format!("{at}.service_instances[{number}]");
-            let service_index = self.service(module, service, index, &at_service)?;
-            let shared = module.processes.iter().filter(|shared| {
-                let own = &service.processes;
+            let at = format!("{at}.service_instances[{number}]");
+            let (own, host) = (&service.processes, &service.host);
+            let index = self.service(module, Some(service), host, index, &at)?;
+            let shared = module.processes.iter().zip(&shared).filter(|(shared, _)| {
                 // A process of the service instance replaces that of the module.
                 !own.iter()
                     .any(|own| own.bk_process_name == shared.bk_process_name)
             });
-            let shared: Vec<ProcessDocument> = shared.cloned().collect();
-            self.processes(&shared, service_index, at, &service.host)?;
-            self.processes(
-                &service.processes,
-                service_index,
-                &at_service,
-                &service.host,
-            )?;
+            let shared = shared.map(|(_, described)| described);
+            self.processes(shared.chain(&described(own, &at)), index, host)?;
         }
         Ok(())
     }
@@ -127,46 +119,67 @@ impl Reader {
     fn service(
         &mut self,
         module: &ModuleDocument,
-        service: &ServiceDocument,
+        service: Option<&ServiceDocument>,
+        host: &str,
         index: usize,
         at: &str,
     ) -> Result<usize, Invalid> {
-        let host = self.host(&service.host).map_err(|e| e.within(at))?;
+        let host = self.host(host).map_err(|e| e.within(at))?;
         let ip = self.facts.hosts[host].ip;
+        let name = service.and_then(|service| service.name.clone());
         self.facts.services.push(ServiceFacts {
-            id: service.service_instance_id,
+            id: service.and_then(|service| service.service_instance_id),
             module: index,
             host,
-            name: match &service.name {
-                Some(name) => name.clone(),
-                None => format!("{ip}_{}", module.bk_module_name),
-            },
+            name: name.unwrap_or_else(|| format!("{ip}_{}", module.bk_module_name)),
         });
         Ok(self.facts.services.len() - 1)
     }
 
-    fn processes(
+    fn processes<'d>(
         &mut self,
-        processes: &[ProcessDocument],
+        processes: impl Iterator<Item = &'d Result<Described, Invalid>>,
         service: usize,
-        at: &str,
         host: &str,
     ) -> Result<(), Invalid> {
-        for (number, process) in processes.iter().enumerate() {
-            let row = format!("{at}.processes[{number}]");
-            named("bk_process_name", &process.bk_process_name).map_err(|e| e.within(&row))?;
-            let program = program(process).map_err(|e| e.within(&row))?;
-            program.check().map_err(|e| e.within(&row))?;
+        let host = Arc::from(host);
+        for process in processes {
+            let process = process.as_ref().map_err(Invalid::clone)?;
             self.facts.processes.push(ProcessFacts {
-                id: process.bk_process_id,
+                id: process.id,
                 service,
-                process_template: process.process_template_id,
-                program,
-                row: SourceRow(format!("{row} on {host}")),
+                process_template: process.template,
+                program: process.program.clone(),
+                row: ProcessSource::on_host(&process.row, &host),
             });
         }
         Ok(())
     }
+}
+
+/// A process of the document, for all hosts that run it.
+struct Described {
+    id: Option<u32>,
+    template: u32,
+    program: Arc<Program>,
+    row: Arc<str>,
+}
+
+/// Each of these processes, or what is wrong with it: that matters only where a host runs it.
+fn described(processes: &[ProcessDocument], at: &str) -> Vec<Result<Described, Invalid>> {
+    let describe = |(number, process): (usize, &ProcessDocument)| {
+        let row = format!("{at}.processes[{number}]");
+        named("bk_process_name", &process.bk_process_name).map_err(|e| e.within(&row))?;
+        let program = program(process).map_err(|e| e.within(&row))?;
+        program.check().map_err(|e| e.within(&row))?;
+        Ok(Described {
+            id: process.bk_process_id,
+            template: process.process_template_id,
+            program: Arc::new(program),
+            row: row.into(),
+        })
+    };
+    processes.iter().enumerate().map(describe).collect()
 }
 
 fn named(field: &str, name: &str) -> Result<(), Invalid> {

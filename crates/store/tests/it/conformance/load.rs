@@ -71,6 +71,44 @@ pub async fn the_last_status_of_each_shard_is_loaded(database: &TestDatabase) {
     assert_eq!(loaded.revision, Revision(0), "status takes no revision");
 }
 
+pub async fn two_connections_read_what_one_reads(database: &TestDatabase) {
+    let store = database.open().await;
+    let everything = sample::everything();
+    store.commit(Revision(0), &everything).await.unwrap();
+    let (mut loaded, processes) = store.load_in_two().await.unwrap();
+    assert_eq!(loaded.changes.processes, []);
+    loaded.changes.processes = processes.rows().await.unwrap().unwrap();
+    assert_eq!(loaded, store.load().await.unwrap());
+}
+
+pub async fn two_connections_never_mix_two_revisions(database: &TestDatabase) {
+    let store = database.open().await;
+    let n_commits = 40;
+    let committing = {
+        let store = store.clone();
+        tokio::spawn(async move {
+            for n in 0..n_commits {
+                let changes = Changes {
+                    processes: vec![sample::process(n as u32)],
+                    ..Changes::default()
+                };
+                store.commit(Revision(n), &changes).await.unwrap();
+            }
+        })
+    };
+    loop {
+        let (loaded, processes) = store.load_in_two().await.unwrap();
+        let Some(rows) = processes.rows().await.unwrap() else {
+            continue;
+        };
+        assert_eq!(rows.len() as u64, loaded.revision.0);
+        if loaded.revision == Revision(n_commits) {
+            break;
+        }
+    }
+    committing.await.unwrap();
+}
+
 pub async fn a_closed_store_is_unavailable(database: &TestDatabase) {
     let store = database.open().await;
     store.close().await;
