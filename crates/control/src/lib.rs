@@ -63,8 +63,8 @@ pub use jobs::{
     solutions,
 };
 pub use operations::{
-    BlockReason, BlockedProcesses, Operate, OperateMatching, OperateSpec, OperationPlan,
-    Operations, TargetView, TaskView, blocked, blocked_in_view, job_task_reason,
+    BlockReason, BlockedProcesses, EndedTarget, Operate, OperateMatching, OperateSpec,
+    OperationPlan, Operations, TargetView, TaskView, blocked, blocked_in_view, job_task_reason,
     job_task_retry_blocked, target_reason, target_retry_blocked,
 };
 pub use registry::{
