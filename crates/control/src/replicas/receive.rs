@@ -190,7 +190,7 @@ impl Replicas {
         }
         // The sender has commits that are not here yet. No other message is handled meanwhile, so not for long.
         if !self.core.is_behind() {
-            let _ = tokio::time::timeout(FOLLOW_WITHIN, self.core.follow()).await;
+            let _ = tokio::time::timeout(FOLLOW_WITHIN, self.core.follow(revision)).await;
         }
         unknown.retain(|block| self.fold_block(from, block) > 0);
         if is_older_here() {
