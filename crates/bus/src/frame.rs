@@ -1,6 +1,7 @@
 //! The frame around a message between processes, the same by NATS and by mail. A frame of a later version with an unknown body
 //! is ignored.
 
+use bytes::Bytes;
 use prost::Message as _;
 
 use crate::{BusError, MAX_PAYLOAD, Message, ReplicaId};
@@ -24,8 +25,8 @@ pub(crate) struct Frame {
 pub(crate) enum Body {
     #[prost(uint64, tag = "4")]
     Committed(u64),
-    #[prost(bytes = "vec", tag = "5")]
-    Soft(Vec<u8>),
+    #[prost(bytes = "bytes", tag = "5")]
+    Soft(Bytes),
     #[prost(message, tag = "6")]
     Request(RequestBody),
     #[prost(message, tag = "7")]
@@ -83,8 +84,8 @@ impl Frame {
         self.encode_to_vec()
     }
 
-    /// None if these are not the bytes of a frame.
-    pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
+    /// None if these are not the bytes of a frame. The payload of a message is a part of them, not a copy.
+    pub(crate) fn parse(bytes: Bytes) -> Option<Self> {
         Self::decode(bytes).ok()
     }
 }
@@ -139,12 +140,12 @@ mod tests {
     fn a_frame_of_a_later_version_has_no_body_here() {
         // Field 15, a string: an unknown body.
         let later = [9, 1, 0, 0, 0, 0, 0, 0, 0, 24, 5, 122, 2, b'h', b'i'];
-        let frame = Frame::parse(&later).unwrap();
+        let frame = Frame::parse(Bytes::copy_from_slice(&later)).unwrap();
         assert_eq!((frame.from, frame.sequence, frame.body), (1, 5, None));
     }
 
     #[test]
     fn random_bytes_are_no_frame() {
-        assert_eq!(Frame::parse(b"\xff\xff hello"), None);
+        assert_eq!(Frame::parse(Bytes::from_static(b"\xff\xff hello")), None);
     }
 }

@@ -23,6 +23,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use model::change::Revision;
 use tokio::sync::{mpsc, oneshot};
 
@@ -55,7 +56,7 @@ pub enum Message {
     /// The store has a new head.
     Committed(Revision),
     /// Presence of agents, their statuses, digests of both; opaque here, and not longer than [`MAX_PAYLOAD`].
-    Soft(Vec<u8>),
+    Soft(Bytes),
 }
 
 impl Message {

@@ -91,7 +91,7 @@ impl Engine for Local {
     }
 
     fn tell(&self, to: ReplicaId, payload: Vec<u8>) {
-        self.send(Some(to), Message::Soft(payload));
+        self.send(Some(to), Message::Soft(payload.into()));
     }
 
     fn subscribe(&self) -> Subscription {

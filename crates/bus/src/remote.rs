@@ -115,7 +115,7 @@ impl Engine for Remote {
     fn tell(&self, to: ReplicaId, payload: Vec<u8>) {
         // A replica does not receive its own messages.
         if to != self.state.replica {
-            self.state.send(Some(to), Message::Soft(payload));
+            self.state.send(Some(to), Message::Soft(payload.into()));
         }
     }
 

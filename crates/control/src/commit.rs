@@ -1,18 +1,20 @@
 //! Plan, commit, fold in: the only way in which durable state changes.
 //!
 //! A plan reads the state at one revision, the clock and random numbers; its only side effect is that it may use up an id. The
-//! store accepts its changes only if that revision is still the head; otherwise the commits of other replicas are folded in
-//! and the plan runs again.
+//! store accepts its changes only if that revision is still the head. Otherwise this replica keeps the turn to commit, so that
+//! the head stays where it is: it folds the commits of other replicas in, and the plan runs again.
 
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use fleet::Fleet;
 use locks::{FailStop, Mutex};
 use model::change::{Changes, HostId, NameId, Revision};
-use store::StoreError;
+use store::{CommitTurn, StoreError};
 use tokio::sync::MutexGuard;
+use tokio::time::Instant;
 
 use crate::access::Accounts;
 use crate::core::Core;
@@ -21,6 +23,8 @@ use crate::{ChangeEvent, ControlError, timeline};
 
 /// How often a commit that waits for its turn checks whether the store is away.
 const LOOK_UP: Duration = Duration::from_millis(500);
+/// A plan that takes so long is not made while other replicas wait for their turn.
+const LONG_PLAN: Duration = Duration::from_secs(1);
 
 /// What a plan may read.
 #[derive(Debug)]
@@ -29,6 +33,18 @@ pub(crate) struct World<'a> {
     pub(crate) accounts: &'a Accounts,
     /// The revision that the commit will have.
     pub(crate) revision: Revision,
+}
+
+/// The locks of this replica's commits. Neither is held while the fleet is only read.
+#[derive(Debug, Default)]
+pub(crate) struct Committing {
+    /// One commit of this replica at a time: the store would make them wait for each other anyway.
+    queue: tokio::sync::Mutex<()>,
+    /// Held from the turn of a commit to its end, while commits of other replicas are read, so that each is folded in once, and
+    /// while a plan reads what is folded in.
+    folding: tokio::sync::Mutex<()>,
+    /// The last plan that was made before its turn was in vain.
+    is_contended: AtomicBool,
 }
 
 /// Plans changes, and keeps its answer to itself.
@@ -75,43 +91,87 @@ impl Core {
     }
 
     async fn commit_here(&self, mut plan: Plan) -> Result<usize, ControlError> {
-        let _turn = self.turn().await?;
+        let _place = self.place().await?;
         loop {
-            let (head, changes) = {
-                let fleet = self.fleet();
-                let accounts = self.accounts();
-                let head = fleet.revision();
-                let world = World {
-                    fleet: &fleet,
-                    accounts: &accounts,
-                    revision: head.next(),
-                };
-                let mut changes = plan(&world)?;
-                changes.timeline = timeline::rows_of(&fleet, &changes, self.now());
-                (head, changes)
+            let began = Instant::now();
+            let early = match self.committing.is_contended.load(Ordering::Relaxed) {
+                false => {
+                    let _folding = self.committing.folding.lock().await;
+                    Some(self.plan(&mut plan)?)
+                }
+                true => None,
             };
-            if changes.is_empty() {
+            if early
+                .as_ref()
+                .is_some_and(|(_, changes)| changes.is_empty())
+            {
                 return Ok(0);
             }
-            match self.store.commit(head, &changes).await {
+            let is_long = began.elapsed() >= LONG_PLAN;
+            let mut turn = self.store.turn().await?;
+            let _folding = self.committing.folding.lock().await;
+            let head = turn.planned_at();
+            let has_moved = self.fleet().revision() != head;
+            if has_moved && let Err(error) = self.catch_up_in(&mut turn).await {
+                turn.release().await?;
+                return Err(error);
+            }
+            let is_contended = match &early {
+                Some((planned_at, _)) => *planned_at != head,
+                None => has_moved,
+            };
+            self.committing
+                .is_contended
+                .store(is_contended && !is_long, Ordering::Relaxed);
+            let changes = match early.filter(|(planned_at, _)| *planned_at == head) {
+                Some((_, changes)) => changes,
+                None if is_long => {
+                    turn.release().await?;
+                    continue;
+                }
+                None => match self.plan(&mut plan) {
+                    Ok((_, changes)) if !changes.is_empty() => changes,
+                    refused_or_empty => {
+                        turn.release().await?;
+                        return refused_or_empty.map(|_| 0);
+                    }
+                },
+            };
+            match turn.commit(&changes).await {
                 Ok(revision) => {
                     self.fold(revision, &changes);
                     self.counters.commits.add(1);
                     self.bus.publish(bus::Message::Committed(revision));
                     return Ok(n_rows(&changes));
                 }
-                Err(StoreError::Moved { .. }) => self.catch_up(head).await?,
+                // It was lost with its connection, and another replica took its revision.
+                Err(StoreError::Moved { .. }) => {}
                 Err(error) => return Err(error.into()),
             }
         }
     }
 
+    /// Runs a plan; answers the revision that it read, and its changes.
+    fn plan(&self, plan: &mut Plan) -> Result<(Revision, Changes), ControlError> {
+        let fleet = self.fleet();
+        let accounts = self.accounts();
+        let head = fleet.revision();
+        let world = World {
+            fleet: &fleet,
+            accounts: &accounts,
+            revision: head.next(),
+        };
+        let mut changes = plan(&world)?;
+        changes.timeline = timeline::rows_of(&fleet, &changes, self.now());
+        Ok((head, changes))
+    }
+
     /// Waits for earlier commits. While the store is away each of those blocks on it, so later ones fail instead of queueing.
-    async fn turn(&self) -> Result<MutexGuard<'_, ()>, ControlError> {
-        let mut turn = pin!(self.committing.lock());
+    async fn place(&self) -> Result<MutexGuard<'_, ()>, ControlError> {
+        let mut place = pin!(self.committing.queue.lock());
         loop {
             tokio::select! {
-                turn = &mut turn => return Ok(turn),
+                place = &mut place => return Ok(place),
                 () = tokio::time::sleep(LOOK_UP) => {}
             }
             if self.is_behind() {
@@ -121,28 +181,40 @@ impl Core {
         }
     }
 
-    /// Folds in the commits of other replicas.
-    pub(crate) async fn follow(&self) -> Result<(), ControlError> {
-        let _turn = self.committing.lock().await;
-        let head = self.fleet().revision();
-        self.catch_up(head).await
-    }
-
-    /// Folds in the commits after `head`.
-    async fn catch_up(&self, head: Revision) -> Result<(), ControlError> {
-        let (revision, changes) = match self.store.changes_since(head).await {
-            Err(StoreError::TooOld { since }) => {
-                self.store_link.set_too_old();
-                return Err(StoreError::TooOld { since }.into());
-            }
-            read => read?,
-        };
-        self.fold(revision, &changes);
-        self.publish_events(&changes);
+    /// Folds in the commits of other replicas, unless those up to `head` are known by now.
+    pub(crate) async fn follow(&self, head: Revision) -> Result<(), ControlError> {
+        let _folding = self.committing.folding.lock().await;
+        let known = self.fleet().revision();
+        if known >= head {
+            return Ok(());
+        }
+        let read = self.store.changes_since(known).await;
+        let (revision, changes) = self.note_too_old(read)?;
+        self.fold_of_others(revision, &changes);
         let n_rows = n_rows(&changes);
         drop(changes);
         self.freed_memory.count(n_rows).await;
         Ok(())
+    }
+
+    /// Folds in what other replicas committed before this turn.
+    async fn catch_up_in(&self, turn: &mut CommitTurn) -> Result<(), ControlError> {
+        let read = turn.changes_since(self.fleet().revision()).await;
+        let changes = self.note_too_old(read)?;
+        self.fold_of_others(turn.planned_at(), &changes);
+        Ok(())
+    }
+
+    fn note_too_old<T>(&self, read: Result<T, StoreError>) -> Result<T, ControlError> {
+        if matches!(read, Err(StoreError::TooOld { .. })) {
+            self.store_link.set_too_old();
+        }
+        Ok(read?)
+    }
+
+    fn fold_of_others(&self, revision: Revision, changes: &Changes) {
+        self.fold(revision, changes);
+        self.publish_events(changes);
     }
 
     /// Sends watchers here the events that another replica recorded.

@@ -15,6 +15,7 @@ use store::Store;
 use tokio::sync::{Notify, watch};
 
 use crate::access::Accounts;
+use crate::commit::Committing;
 use crate::day_counts::{self, DayCounts};
 use crate::freed_memory::FreedMemory;
 use crate::jobs::OpenJobs;
@@ -37,8 +38,7 @@ pub(crate) struct Core {
     pub(crate) tasks: Tasks,
     pub(crate) jobs: OpenJobs,
     pub(crate) outboxes: Outboxes,
-    /// One commit at a time: the store would make them wait for each other anyway.
-    pub(crate) committing: tokio::sync::Mutex<()>,
+    pub(crate) committing: Committing,
     pub(crate) store_link: StoreLink,
     pub(crate) watchers: Watchers,
     pub(crate) summaries: Summaries,
@@ -99,7 +99,7 @@ impl Core {
             tasks,
             jobs: OpenJobs::new(last_job_id, &loaded.changes),
             outboxes: Outboxes::default(),
-            committing: tokio::sync::Mutex::new(()),
+            committing: Committing::default(),
             store_link: StoreLink::default(),
             watchers: Watchers::default(),
             summaries: Summaries::default(),

@@ -31,7 +31,7 @@ pub(crate) async fn run(replicas: Arc<Replicas>, mut stop: watch::Receiver<bool>
             Some(Received::Message(_, Message::Committed(revision)))
                 if revision > core.fleet().revision() =>
             {
-                core.follow().await
+                core.follow(revision).await
             }
             Some(Received::Message(_, Message::Committed(_) | Message::Soft(_))) => Ok(()),
             // The store has what was missed.

@@ -64,8 +64,8 @@ pub use jobs::{
     solutions,
 };
 pub use operations::{
-    BlockReason, BlockedProcesses, Operate, OperateMatching, OperateSpec, OperationPlan,
-    Operations, TargetView, TaskView, blocked, blocked_in_view, job_task_reason,
+    BlockReason, BlockedProcesses, EndedTarget, Operate, OperateMatching, OperateSpec,
+    OperationPlan, Operations, TargetView, TaskView, blocked, blocked_in_view, job_task_reason,
     job_task_retry_blocked, target_reason, target_retry_blocked,
 };
 pub use registry::{
@@ -101,6 +101,7 @@ use fleet::Fleet;
 use model::UnixMillis;
 use store::Store;
 use tokio::sync::{mpsc, watch as stop_signal};
+use tokio::task::JoinSet;
 
 use crate::core::Core;
 use operations::Record;
@@ -292,24 +293,43 @@ impl Background {
             jobs,
             ..
         } = &*control.0;
-        tokio::join!(
-            replicas::barrier::run(replicas.clone(), waiting, stop.clone()),
-            replicas::lease::run(replicas.clone(), stop.clone()),
-            replicas::route::run(replicas.clone(), stop.clone()),
-            replicas::run(replicas.clone(), heard, stop.clone()),
-            sessions::take_reports(sessions.clone(), stop.clone()),
-            sessions::move_agents(sessions.clone(), stop.clone()),
-            sessions::tell_dependencies(core.clone(), stop.clone()),
-            operations::record(operations.clone(), records, stop.clone()),
-            operations::end_overdue(operations.clone(), stop.clone()),
-            follow::run(replicas.clone(), stop.clone()),
-            topology::retire(topology.clone(), stop.clone()),
-            topology::refresh(topology.clone(), stop.clone()),
-            jobs::run(jobs.clone(), stop.clone()),
-            timeline::record_agents(core.clone(), stop.clone()),
-            day_counts::run(core.clone(), replicas.clone(), stop.clone()),
-            snapshot::run(core.clone(), replicas.clone(), stop),
-        );
+        // A task each: one does not wait for another's turn, and is not polled because another has work.
+        let mut tasks = JoinSet::new();
+        tasks.spawn(replicas::barrier::run(
+            replicas.clone(),
+            waiting,
+            stop.clone(),
+        ));
+        tasks.spawn(replicas::lease::run(replicas.clone(), stop.clone()));
+        tasks.spawn(replicas::route::run(replicas.clone(), stop.clone()));
+        tasks.spawn(replicas::run(replicas.clone(), heard, stop.clone()));
+        tasks.spawn(sessions::take_reports(sessions.clone(), stop.clone()));
+        tasks.spawn(sessions::move_agents(sessions.clone(), stop.clone()));
+        tasks.spawn(sessions::tell_dependencies(core.clone(), stop.clone()));
+        tasks.spawn(operations::record(
+            operations.clone(),
+            records,
+            stop.clone(),
+        ));
+        tasks.spawn(operations::end_overdue(operations.clone(), stop.clone()));
+        tasks.spawn(follow::run(replicas.clone(), stop.clone()));
+        tasks.spawn(topology::retire(topology.clone(), stop.clone()));
+        tasks.spawn(topology::refresh(topology.clone(), stop.clone()));
+        tasks.spawn(jobs::run(jobs.clone(), stop.clone()));
+        tasks.spawn(timeline::record_agents(core.clone(), stop.clone()));
+        tasks.spawn(day_counts::run(
+            core.clone(),
+            replicas.clone(),
+            stop.clone(),
+        ));
+        tasks.spawn(snapshot::run(core.clone(), replicas.clone(), stop));
+        while let Some(ended) = tasks.join_next().await {
+            if let Err(error) = ended
+                && let Ok(panic) = error.try_into_panic()
+            {
+                std::panic::resume_unwind(panic);
+            }
+        }
         replicas.release_lease().await;
     }
 }

@@ -4,6 +4,7 @@
 mod blocked;
 mod by_labels;
 mod deadlines;
+mod ended;
 mod operate;
 mod operate_matching;
 mod recorder;
@@ -15,6 +16,7 @@ mod tasks;
 pub(crate) use blocked::command_of;
 pub use blocked::{BlockReason, blocked, blocked_in_view};
 pub(crate) use deadlines::run as end_overdue;
+pub use ended::EndedTarget;
 pub(crate) use operate::OperatePlan;
 pub use operate::{Operate, OperateSpec};
 pub(crate) use operate_matching::by_count;

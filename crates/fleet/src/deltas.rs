@@ -3,16 +3,17 @@
 //! Each is an entry as in a shard of format 1, after the id of its process and the flags that its agent holds. Conditions are
 //! beside them, each after the id of its process, so that replicas of earlier versions can read the rest; so are the memory of
 //! runs that the kernel killed and the results of probes. Only the latest status
-//! matters, so there is no queue: changed processes are a set of ids, and their statuses are read when they are sent.
+//! matters, so there is no queue: changed processes are a set of ids ([`crate::moved`]), and their statuses are read when they
+//! are sent.
 
 use std::collections::HashMap;
 
 use model::change::{HostId, ProcessId};
 use model::status::OomMemory;
-use roaring::RoaringBitmap;
 
 use crate::Fleet;
 use crate::condition::ProbeHealth;
+use crate::moved::MovedProcess;
 use crate::shards::{
     Entry, Reader, Told, read_memory, read_probes, write_condition, write_entry, write_memory,
     write_probes,
@@ -24,15 +25,38 @@ impl Fleet {
         self.unsaved.moved.get_or_insert_default();
     }
 
-    /// Processes with reports since the last call.
-    pub fn take_moved(&mut self) -> RoaringBitmap {
-        let moved = self.unsaved.moved.as_mut();
-        moved.map(std::mem::take).unwrap_or_default()
+    /// Processes of which more than figures changed since the last call; and about `most_figures` others with reports, those
+    /// of a host together, the hosts in turn.
+    pub fn take_moved(&mut self, most_figures: usize) -> Vec<MovedProcess> {
+        let Self {
+            unsaved,
+            hosts,
+            columns,
+            ..
+        } = self;
+        let Some(moved) = &mut unsaved.moved else {
+            return Vec::new();
+        };
+        let host_of = |id| columns.identity(id).map(|(host, _)| host);
+        let processes_of = |host| hosts.processes(host).iter().map(|(_, id)| *id);
+        moved.take(most_figures, host_of, processes_of)
     }
 
-    /// Appends the status of one process, unless no agent has ever reported it; returns its host.
-    pub fn write_status(&self, id: ProcessId, written: &mut WrittenStatuses) -> Option<HostId> {
-        let (block, at) = self.columns.block(id)?;
+    /// All processes of a host with reports since they were last taken.
+    pub fn take_moved_of(&mut self, host: HostId) -> Vec<MovedProcess> {
+        let Self { unsaved, hosts, .. } = self;
+        let Some(moved) = &mut unsaved.moved else {
+            return Vec::new();
+        };
+        let processes = hosts.processes(host).iter();
+        moved.take_of(host, processes.map(|(_, id)| *id))
+    }
+
+    /// Appends the status of one process, unless no agent has ever reported it.
+    pub fn write_status(&self, id: ProcessId, written: &mut WrittenStatuses) {
+        let Some((block, at)) = self.columns.block(id) else {
+            return;
+        };
         let seen = block.observed.read(at);
         if seen.reported_at != 0 {
             let WrittenStatuses {
@@ -56,7 +80,6 @@ impl Fleet {
                 write_probes(probes, results);
             }
         }
-        Some(HostId(block.host[at]))
     }
 
     /// Applies what [`Self::write_status`] wrote at another replica, for processes of this host only. Stops at invalid bytes.

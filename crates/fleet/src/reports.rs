@@ -109,7 +109,9 @@ impl Fleet {
                 false => self.hosts.find_process(host, name)?,
             };
         let (block, at) = self.columns.block(id)?;
-        let (held, held_before) = (unpack_held(seen.held), unpack_held(block.observed.held(at)));
+        let before = block.observed.held(at);
+        let holds_other = before != seen.held;
+        let (held, held_before) = (unpack_held(seen.held), unpack_held(before));
         let recorded = (block.flag(at), block.managed(at));
         // The report before may still wait to be recorded: this one must come after it.
         let is_new = |held: &(Flag, bool)| {
@@ -117,7 +119,7 @@ impl Fleet {
         };
         let has_changed = block.observed.write(at, seen);
         let owner = has_changed.then(|| block.owner(at)).flatten();
-        self.unsaved.reported(id, has_changed);
+        self.unsaved.reported(host, id, has_changed, holds_other);
         if let Some(owner) = owner {
             self.recount(owner);
         }

@@ -491,19 +491,27 @@ fn a_figure_alone_is_no_change_but_a_message_is() {
 fn another_replica_applies_reported_statuses() {
     let mut here = registered();
     here.observe_named(HostId(0), &name(0), status());
-    assert!(here.take_moved().is_empty(), "nothing follows moves");
+    assert!(here.take_moved(9).is_empty(), "nothing follows moves");
     here.follow_moves();
     let said = Status {
         flag: Some(Flag::Running),
         managed: Some(true),
         ..status()
     };
+    here.observe_named(HostId(0), &name(0), said.clone());
+    assert_eq!(
+        here.take_moved(0),
+        [(HostId(0), ProcessId(0))],
+        "its agent holds other flags"
+    );
+    assert!(here.take_moved(9).is_empty());
+    here.observe_named(HostId(0), &name(0), said.clone());
+    assert!(here.take_moved(0).is_empty(), "figures wait");
+    assert_eq!(here.take_moved(1), [(HostId(0), ProcessId(0))]);
     here.observe_named(HostId(0), &name(0), said);
-    let moved = here.take_moved();
-    assert_eq!(moved.iter().collect::<Vec<_>>(), [0]);
-    assert!(here.take_moved().is_empty());
+    assert_eq!(here.take_moved_of(HostId(0)), [(HostId(0), ProcessId(0))]);
     let mut bytes = WrittenStatuses::default();
-    assert_eq!(here.write_status(ProcessId(0), &mut bytes), Some(HostId(0)));
+    here.write_status(ProcessId(0), &mut bytes);
 
     let mut there = registered();
     assert_eq!(

@@ -1,10 +1,11 @@
 //! What changed since statuses were last saved, or sent to other replicas. Only the fleet that is changed has it, not its
 //! snapshots.
 
-use model::change::ProcessId;
+use model::change::{HostId, ProcessId};
 use roaring::RoaringBitmap;
 
 use crate::columns::place;
+use crate::moved::Moved;
 
 #[derive(Debug, Default)]
 pub(crate) struct Unsaved {
@@ -14,17 +15,18 @@ pub(crate) struct Unsaved {
     pub(crate) stale: RoaringBitmap,
     /// Where the next search for stale blocks starts, so that each gets its turn.
     pub(crate) next_stale: u32,
-    /// Processes with a report since the last call; kept only for other replicas.
-    pub(crate) moved: Option<RoaringBitmap>,
+    /// Kept only for other replicas.
+    pub(crate) moved: Option<Moved>,
     /// An agent connected or disconnected since the last save.
     pub(crate) links_moved: bool,
 }
 
 impl Unsaved {
-    /// An agent connected here reported a status; `moved` when more than figures changed.
-    pub(crate) fn reported(&mut self, id: ProcessId, moved: bool) {
+    /// An agent connected here reported a status; `moved` when more than figures changed. Other replicas show what it holds,
+    /// too.
+    pub(crate) fn reported(&mut self, host: HostId, id: ProcessId, moved: bool, holds_other: bool) {
         if let Some(ids) = &mut self.moved {
-            ids.insert(id.0);
+            ids.add(host, id, moved || holds_other);
         }
         self.mark(id, moved);
     }

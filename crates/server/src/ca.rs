@@ -128,19 +128,14 @@ impl Ca {
         })
     }
 
-    /// Checks that a certificate signing request (CSR) can be signed.
-    pub fn check_request(&self, csr_der: &[u8]) -> Result<(), CaError> {
-        read_request(csr_der).map(drop)
-    }
-
     /// Issues a certificate for a host and the key of its CSR. Everything else in the CSR is ignored.
     pub fn sign_agent(
         &self,
         host: &Host,
-        csr_der: &[u8],
+        request: CheckedRequest,
         issued_at: UnixMillis,
     ) -> Result<CertificateDer<'static>, CaError> {
-        let mut request = read_request(csr_der)?;
+        let CheckedRequest(mut request) = request;
         let mut params = leaf_params(&host.to_string(), self.agent_life);
         params.subject_alt_names = vec![
             SanType::URI(wire::host::to_uri(host).try_into()?),
@@ -152,9 +147,20 @@ impl Ca {
     }
 }
 
-fn read_request(csr_der: &[u8]) -> Result<CertificateSigningRequestParams, CaError> {
-    let request = CertificateSigningRequestDer::from(csr_der);
-    Ok(CertificateSigningRequestParams::from_der(&request)?)
+/// A certificate signing request (CSR) that can be signed: whoever made it has the key that it names.
+pub struct CheckedRequest(CertificateSigningRequestParams);
+
+impl CheckedRequest {
+    pub fn read(csr_der: &[u8]) -> Result<Self, CaError> {
+        let request = CertificateSigningRequestDer::from(csr_der);
+        Ok(Self(CertificateSigningRequestParams::from_der(&request)?))
+    }
+}
+
+impl std::fmt::Debug for CheckedRequest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("CheckedRequest(…)")
+    }
 }
 
 fn make() -> Result<Vec<u8>, CaError> {

@@ -2,7 +2,7 @@
 //!
 //! A call borrows a connection from here: for one statement, for several that must see one state, or to write.
 
-use model::change::Revision;
+use model::change::{Changes, Revision};
 
 use crate::StoreError;
 use crate::error::without_secrets;
@@ -54,6 +54,19 @@ impl Database {
                 Ok(sql::revision::read(&mut conn).await?.head)
             }
             Self::Postgres(postgres) => postgres.head().await,
+        }
+    }
+
+    pub(crate) async fn changes_since(
+        &self,
+        since: Revision,
+    ) -> Result<(Revision, Changes), StoreError> {
+        match self {
+            Self::Sqlite(sqlite) => {
+                let mut conn = sqlite.reader().await?;
+                sql::log::changes_since(&mut conn, since).await
+            }
+            Self::Postgres(postgres) => postgres.changes_since(since).await,
         }
     }
 

@@ -21,6 +21,7 @@ mod snapshot;
 mod sql;
 mod sqlite;
 mod transaction;
+mod turn;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -43,7 +44,7 @@ pub use query::{
 };
 pub use restored::Restored;
 pub use snapshot::{SnapshotInfo, check_snapshot, newest_schema, size_of, snapshot};
-use sql::revision::Position;
+pub use turn::CommitTurn;
 
 /// A call under way. Boxed, because the futures of the database are large and callers nest them deeply, and so that this
 /// crate compiles them: an `async fn` is compiled by each crate that awaits it.
@@ -151,10 +152,13 @@ impl Store {
         self.call(self.database.head())
     }
 
-    /// Writes all changes or none, if the head is still `planned_at`; otherwise [`StoreError::Moved`].
-    ///
-    /// Durable when it returns. If the connection breaks during COMMIT, the store looks up whether the commit happened
-    /// before this returns; if it cannot, the error is [`StoreError::InDoubt`]. After any other error nothing was written.
+    /// Waits for the turn to commit. Other commits, here and in other replicas, wait until it ends.
+    pub fn turn(&self) -> Call<'_, CommitTurn> {
+        self.call(CommitTurn::take(self))
+    }
+
+    /// Writes all changes or none, if the head is still `planned_at`; otherwise [`StoreError::Moved`]. See
+    /// [`CommitTurn::commit`].
     ///
     /// Within one commit `*_gone` comes before rows, and of two rows with one key the later counts. An event or a content
     /// that already exists stays as it is. An outcome without its target is dropped, and so is a job's task without its
@@ -162,22 +166,13 @@ impl Store {
     /// newest one of its process is dropped; others get the next number.
     pub fn commit<'a>(&'a self, planned_at: Revision, changes: &'a Changes) -> Call<'a, Revision> {
         self.call(async move {
-            let mut tx = self.database.begin_write().await?;
-            let revision = match sql::revision::advance(&mut tx, planned_at).await {
-                Err(moved @ StoreError::Moved { .. }) => {
-                    tx.roll_back().await?;
-                    return Err(moved);
-                }
-                advanced => advanced?,
-            };
-            let mark = in_doubt::new_mark()?;
-            sql::write(&mut tx, revision, mark, changes).await?;
-            match tx.commit().await {
-                Err(lost) if self.is_shared() => {
-                    in_doubt::resolve(&self.database, revision, mark, lost).await
-                }
-                ended => ended.map(|()| revision),
+            let turn = CommitTurn::take(self).await?;
+            let head = turn.planned_at();
+            if head != planned_at {
+                turn.release().await?;
+                return Err(StoreError::Moved { head });
             }
+            turn.commit(changes).await
         })
     }
 
@@ -186,20 +181,7 @@ impl Store {
     /// A row that was deleted and created again under the same id appears as a row only. A finished job that is reopened
     /// comes with all its tasks.
     pub fn changes_since(&self, since: Revision) -> Call<'_, (Revision, Changes)> {
-        transaction!(self, begin_read, |tx| {
-            let Position {
-                head,
-                purged_through,
-            } = sql::revision::read(tx).await?;
-            let changes = if head == since {
-                Changes::default()
-            } else if since < purged_through || since > head {
-                return Err(StoreError::TooOld { since });
-            } else {
-                sql::log::changes_since(tx, since, head).await?
-            };
-            (head, changes)
-        })
+        self.call(self.database.changes_since(since))
     }
 
     pub fn task(&self, id: TaskId) -> Call<'_, Option<StoredTask>> {

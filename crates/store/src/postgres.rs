@@ -7,7 +7,7 @@ mod watchdog;
 
 use std::time::Duration;
 
-use model::change::Revision;
+use model::change::{Changes, Revision};
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::{ConnectOptions as _, Connection as _, Executor as _};
 use tokio::time::timeout;
@@ -148,6 +148,21 @@ impl Postgres {
             }
         })
         .await
+    }
+
+    /// Without a check of the connection before, which would cost as much as the statement: replicas follow each commit with it.
+    pub(crate) async fn changes_since(
+        &self,
+        since: Revision,
+    ) -> Result<(Revision, Changes), StoreError> {
+        let mut n_lost = 0;
+        loop {
+            let mut conn = self.connection(&self.readers).await?;
+            match sql::log::changes_since(&mut conn, since).await {
+                Err(e) if is_lost(&e) && n_lost < READERS => n_lost += 1,
+                read => return read,
+            }
+        }
     }
 
     pub(crate) async fn begin_read(&self) -> Result<Transaction, StoreError> {

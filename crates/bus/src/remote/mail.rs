@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
@@ -93,7 +94,7 @@ pub(super) async fn receive(state: Arc<RemoteState>, mailbox: Arc<dyn Mailbox>) 
 }
 
 fn open(state: &Arc<RemoteState>, from: ReplicaId, body: &[u8]) {
-    let Some(frame) = Frame::parse(body) else {
+    let Some(frame) = Frame::parse(Bytes::copy_from_slice(body)) else {
         tracing::warn!(%from, "cannot decode a mail message of another replica");
         return;
     };

@@ -121,7 +121,7 @@ impl Link {
                 _ = is_closing.wait_for(|closing| *closing) => None,
             };
             let Some(message) = message else { break };
-            let frame = Frame::parse(&message.payload);
+            let frame = Frame::parse(message.payload);
             let request = frame.and_then(|frame| match frame.body? {
                 Body::Request(request) => Some((frame.from, request)),
                 Body::Committed(_)
@@ -160,7 +160,7 @@ impl Link {
                 state.requests.end(id, Outcome::NoResponder(()));
                 continue;
             }
-            let frame = Frame::parse(&message.payload);
+            let frame = Frame::parse(message.payload);
             let outcome = frame.and_then(|frame| {
                 state.peers.hear(ReplicaId(frame.from));
                 match frame.body? {
@@ -198,7 +198,7 @@ impl Link {
 
 async fn read_messages(mut messages: Subscriber, state: Arc<RemoteState>) {
     while let Some(message) = messages.next().await {
-        if let Some(frame) = Frame::parse(&message.payload) {
+        if let Some(frame) = Frame::parse(message.payload) {
             state.arrive(frame);
         }
     }

@@ -92,13 +92,13 @@ pub async fn meet(replicas: &[Bus]) {
         here.tell(there.replica(), b"met".to_vec());
     }
     for replica in replicas {
-        replica.publish(Message::Soft(b"met".to_vec()));
+        replica.publish(Message::Soft("met".into()));
     }
     for subscription in &mut subscriptions {
         let mut n_met = 0;
         while n_met < 2 * (replicas.len() - 1) {
             let received = subscription.recv().await;
-            let met = Message::Soft(b"met".to_vec());
+            let met = Message::Soft("met".into());
             n_met += usize::from(matches!(received, Received::Message(_, it) if it == met));
         }
     }
@@ -119,9 +119,9 @@ pub async fn a_message_reaches_every_other_replica_in_order([one, two, three]: [
     let mut subscriptions = [two.subscribe(), two.subscribe(), three.subscribe()];
     let messages = [
         committed(7),
-        Message::Soft(vec![0, 255]),
-        Message::Soft(vec![7; MAX_PAYLOAD]),
-        Message::Soft(vec![]),
+        Message::Soft(vec![0, 255].into()),
+        Message::Soft(vec![7; MAX_PAYLOAD].into()),
+        Message::Soft(vec![].into()),
     ];
     messages
         .iter()
@@ -141,7 +141,7 @@ pub async fn a_message_to_one_replica_reaches_no_other([one, two, three]: [Bus; 
     two.tell(one.replica(), b"to one".to_vec());
     let expected = [(&one, "to two"), (&one, "to three"), (&two, "to one")];
     for (subscription, (from, payload)) in subscriptions.iter_mut().zip(expected) {
-        let message = Message::Soft(payload.as_bytes().to_vec());
+        let message = Message::Soft(payload.into());
         let expected = Received::Message(from.replica(), message);
         assert_eq!(subscription.recv().await, expected);
     }

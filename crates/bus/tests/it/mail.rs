@@ -76,7 +76,7 @@ async fn messages_that_cannot_be_decoded_are_ignored() {
     let unknown = mailboxes.mailbox(ReplicaId(4));
     let noise = vec![vec![], vec![255; 9], b"hello".to_vec()];
     unknown.send(noise).await.unwrap();
-    one.publish(Message::Soft(vec![1]));
-    let expected = Received::Message(one.replica(), Message::Soft(vec![1]));
+    one.publish(Message::Soft(vec![1].into()));
+    let expected = Received::Message(one.replica(), Message::Soft(vec![1].into()));
     assert_eq!(subscription.recv().await, expected);
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use model::access::Caller;
 use model::change::Changes;
 use model::job::{AfterRelease, JobAction, JobId, JobRow, JobStatus, JobTaskRow, JobUpdate};
-use model::{Code, Op, OpId, Outcome, UnixMillis};
+use model::{Code, Op, OpId, UnixMillis};
 
 use super::instance::is_connected;
 use super::order::{self, Step, TaskBrief};
@@ -19,13 +19,14 @@ use super::table::OpenJob;
 use crate::commit::World;
 use crate::core::Core;
 use crate::draft::Draft;
+use crate::operations::EndedTarget;
 use crate::templates::ConfigResult;
 
 /// The results of workers, by task.
 pub(super) type ConfigResults = HashMap<u32, ConfigResult>;
 
 /// Outcomes of operations that are no longer in memory; None when the store has none either.
-pub(super) type StoredOutcomes = HashMap<OpId, Option<Arc<Outcome>>>;
+pub(super) type StoredOutcomes = HashMap<OpId, Option<Arc<EndedTarget>>>;
 
 /// One step of one job.
 pub(super) struct JobStep<'a> {

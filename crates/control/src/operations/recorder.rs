@@ -115,7 +115,7 @@ impl Operations {
             tasks.insert(op.task, task);
         }
         // A reader of the result at another replica must find the status that led to it.
-        self.replicas.publish_moved();
+        self.replicas.publish_changed();
         let (batch, mut tasks, core) = (batch.clone(), tasks.clone(), self.core.clone());
         self.core
             .commit(move |world| {

@@ -6,10 +6,10 @@ use std::time::Duration;
 use fleet::Fleet;
 use model::access::{AccessArea, Caller, Permission};
 use model::spec::Probe;
-use model::{FullName, Host, Op, Outcome, TaskId, UnixMillis};
+use model::{FullName, Host, Op, TaskId, UnixMillis};
 use store::{TaskPage, TaskReader};
 
-use super::{Operations, Task};
+use super::{EndedTarget, Operations, Task};
 use crate::{ControlError, HostLookup};
 
 /// The longest time that a caller may wait for a task.
@@ -38,7 +38,7 @@ pub struct TargetView {
     /// What a query looked for, when the process was not registered.
     pub probe: Option<Arc<Probe>>,
     /// None while it is running (115).
-    pub outcome: Option<Arc<Outcome>>,
+    pub outcome: Option<Arc<EndedTarget>>,
 }
 
 impl TaskView {

@@ -10,7 +10,7 @@ use model::change::{Changes, HostId, TargetRow, TaskRow};
 use model::{FullName, Namespace, Op, OpId, Outcome, TaskId, UnixMillis};
 use tokio::sync::{Notify, watch};
 
-use super::TaskView;
+use super::{EndedTarget, TaskView};
 use crate::lock_order;
 
 /// How much memory ended tasks may take before the oldest are dropped from it.
@@ -60,7 +60,7 @@ pub(crate) struct TaskNames {
 
 #[derive(Debug)]
 pub(crate) struct Progress {
-    pub(crate) outcomes: Vec<Option<Arc<Outcome>>>,
+    pub(crate) outcomes: Vec<Option<Arc<EndedTarget>>>,
     pub(crate) n_ended: usize,
     pub(crate) n_ok: usize,
     /// Cached between two changes, for all polls.
@@ -108,7 +108,7 @@ impl Task {
         self.targets.get(op.ordinal as usize)
     }
 
-    pub(crate) fn outcome(&self, op: OpId) -> Option<Arc<Outcome>> {
+    pub(crate) fn outcome(&self, op: OpId) -> Option<Arc<EndedTarget>> {
         self.progress().outcomes.get(op.ordinal as usize)?.clone()
     }
 
@@ -121,7 +121,7 @@ impl Task {
                 continue;
             };
             let is_ok = outcome.code.is_as_asked();
-            let before = slot.replace(Arc::new(outcome));
+            let before = slot.replace(Arc::new(outcome.into()));
             let was_ok = before
                 .as_ref()
                 .is_some_and(|outcome| outcome.code.is_as_asked());
@@ -138,12 +138,13 @@ impl Task {
     }
 
     fn bytes(&self) -> usize {
-        let outcome = |outcome: &Arc<Outcome>| {
+        // The texts are in what is written for polls, too, and a message is there twice.
+        let outcome = |outcome: &Arc<EndedTarget>| {
             let ran = outcome
                 .ran
                 .as_ref()
                 .map_or(0, |ran| ran.output.len() + ran.command.len());
-            400 + outcome.message.len() + ran
+            800 + 3 * outcome.message.len() + 2 * ran
         };
         self.progress()
             .outcomes

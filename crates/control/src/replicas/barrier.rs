@@ -55,7 +55,7 @@ impl Replicas {
             return Err(StoreError::TooOld { since: known }.into());
         }
         if head > self.core.fleet().revision() {
-            self.core.follow().await?;
+            self.core.follow(head).await?;
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! The messages between replicas. All of it is soft state: a loss is noticed, and requested again.
 
+use bytes::Bytes;
 use fleet::AgentInfo;
 use model::spec::SpecExtensions;
 
@@ -77,17 +78,29 @@ pub(super) struct HostBlock {
     #[prost(message, optional, tag = "7")]
     pub(super) info: Option<AgentInfoMessage>,
     /// Encoded by the fleet.
-    #[prost(bytes = "vec", tag = "8")]
-    pub(super) statuses: Vec<u8>,
+    #[prost(bytes = "bytes", tag = "8")]
+    pub(super) statuses: Bytes,
     /// The conditions of these statuses, encoded by the fleet; empty from a replica of an earlier version.
-    #[prost(bytes = "vec", tag = "9")]
-    pub(super) conditions: Vec<u8>,
+    #[prost(bytes = "bytes", tag = "9")]
+    pub(super) conditions: Bytes,
     /// The memory of runs that the kernel killed, of some of these processes, encoded by the fleet.
-    #[prost(bytes = "vec", tag = "10")]
-    pub(super) memories: Vec<u8>,
+    #[prost(bytes = "bytes", tag = "10")]
+    pub(super) memories: Bytes,
     /// The results of the probes of some of these processes, encoded by the fleet.
-    #[prost(bytes = "vec", tag = "11")]
-    pub(super) probes: Vec<u8>,
+    #[prost(bytes = "bytes", tag = "11")]
+    pub(super) probes: Bytes,
+}
+
+impl HostBlock {
+    /// Adds to earlier blocks of a session that goes on.
+    pub(super) fn is_delta(&self) -> bool {
+        self.up && !self.full
+    }
+
+    pub(super) fn n_bytes(&self) -> usize {
+        let more = self.memories.len() + self.probes.len();
+        self.statuses.len() + self.conditions.len() + more
+    }
 }
 
 /// Every agent that the sender holds within a range of hosts.

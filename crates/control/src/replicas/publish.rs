@@ -1,11 +1,10 @@
 //! Publishes the agents that this replica holds, and their statuses, to the other replicas.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bus::{MAX_PAYLOAD, Message, ReplicaId};
-use fleet::{Fleet, Link, WrittenStatuses};
+use fleet::{Fleet, Link, MovedProcess, WrittenStatuses};
 use model::UnixMillis;
 use model::change::{HostId, ProcessId};
 use prost::Message as _;
@@ -22,6 +21,8 @@ use super::peers::OwnSession;
 const MESSAGE_BYTES: usize = MAX_PAYLOAD / 2;
 /// How many bytes of statuses go into one block.
 const BLOCK_BYTES: usize = 128 * 1024;
+/// How many processes of which only figures changed are published at a time, ten times a second.
+const FIGURES_AT_A_TIME: usize = 4096;
 /// How many hosts one digest covers.
 const HOSTS_PER_DIGEST: u32 = 8192;
 
@@ -43,7 +44,7 @@ impl Replicas {
         };
         let payload = envelope.encode_to_vec();
         match to {
-            Recipient::All => self.core.bus.publish(Message::Soft(payload)),
+            Recipient::All => self.core.bus.publish(Message::Soft(payload.into())),
             Recipient::One(replica) => self.core.bus.tell(replica, payload),
         }
     }
@@ -114,9 +115,10 @@ impl Replicas {
         if self.core.is_alone {
             return;
         }
-        // Its last statuses, which no other replica has.
-        self.publish_moved();
         let _turn = self.publishing();
+        // Its last statuses, which no other replica has.
+        let moved = self.core.fleet_mut().take_moved_of(host);
+        self.publish_statuses(&moved);
         let Some(own) = self.peers().detach(host, session) else {
             return;
         };
@@ -171,31 +173,40 @@ impl Replicas {
         message.send();
     }
 
-    /// Publishes what agents reported here since the last time.
-    pub(crate) fn publish_moved(&self) {
+    /// Publishes what agents reported here since the last time: all that changed, and figures as far as there is room.
+    ///
+    /// An agent reports its figures again and again, changed or not. Other replicas show those of a usual load at once, and
+    /// under more than that they show them later instead of having to take as much as all replicas together.
+    pub(super) fn publish_moved(&self) {
+        self.publish_of_all(FIGURES_AT_A_TIME);
+    }
+
+    /// Publishes all that changed, but no figures.
+    pub(crate) fn publish_changed(&self) {
+        self.publish_of_all(0);
+    }
+
+    fn publish_of_all(&self, most_figures: usize) {
         if self.core.is_alone {
             return;
         }
         let _turn = self.publishing();
-        let moved = self.core.fleet_mut().take_moved();
-        if moved.is_empty() {
-            return;
-        }
-        let by_host = {
-            let fleet = self.core.fleet();
-            let mut by_host: BTreeMap<HostId, Statuses> = BTreeMap::new();
-            for id in moved.iter().map(ProcessId) {
-                let Some(host) = fleet.row(id).map(|row| row.host().id) else {
-                    continue;
-                };
-                by_host.entry(host).or_default().add(&fleet, id);
-            }
-            by_host
-        };
+        let moved = self.core.fleet_mut().take_moved(most_figures);
+        self.publish_statuses(&moved);
+    }
+
+    /// The caller holds the turn to publish.
+    fn publish_statuses(&self, moved: &[MovedProcess]) {
         let mut message = Blocks::new(self, Recipient::All);
-        for (host, statuses) in by_host {
-            for part in statuses.parts {
-                self.add_delta(&mut message, host, part);
+        for of_host in moved.chunk_by(|(one, _), (other, _)| one == other) {
+            let fleet = self.core.fleet();
+            let mut statuses = Statuses::default();
+            for (_, id) in of_host {
+                statuses.add(&fleet, *id);
+            }
+            drop(fleet);
+            for (part, (host, _)) in statuses.parts.into_iter().zip(of_host) {
+                self.add_delta(&mut message, *host, part);
             }
         }
         message.send();
@@ -211,10 +222,10 @@ impl Replicas {
                 session: own.session,
                 seq: own.seq,
                 up: true,
-                statuses: written.statuses,
-                conditions: written.conditions,
-                memories: written.memories,
-                probes: written.probes,
+                statuses: written.statuses.into(),
+                conditions: written.conditions.into(),
+                memories: written.memories.into(),
+                probes: written.probes.into(),
                 ..HostBlock::default()
             });
         }
@@ -280,10 +291,10 @@ fn full_block(fleet: &Fleet, host: HostId, own: OwnSession, written: WrittenStat
         full: true,
         since_ms: since.0,
         info: view.and_then(|view| view.info).map(Into::into),
-        statuses: written.statuses,
-        conditions: written.conditions,
-        memories: written.memories,
-        probes: written.probes,
+        statuses: written.statuses.into(),
+        conditions: written.conditions.into(),
+        memories: written.memories.into(),
+        probes: written.probes.into(),
     }
 }
 

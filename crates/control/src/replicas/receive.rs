@@ -29,6 +29,8 @@ const HEARTBEATS_UNTIL_ALONE: u32 = 30;
 const RESEND_AT_A_TIME: usize = 256;
 /// How far apart the clocks of two replicas may be: one sets deadlines that another enforces.
 const MAX_APART: Duration = Duration::from_secs(2);
+/// How many bytes of statuses are applied under one lock of the fleet, about: a thousand of them.
+const FOLD_BYTES: usize = 64 * 1024;
 /// How long a message may wait for the commits that it refers to.
 const FOLLOW_WITHIN: Duration = Duration::from_secs(1);
 
@@ -88,7 +90,7 @@ async fn receive(replicas: &Replicas, mut heard: Subscription, stop: &mut watch:
         };
         match received {
             Received::Message(from, Message::Soft(payload)) => {
-                match Envelope::decode(&payload[..]) {
+                match Envelope::decode(payload) {
                     Ok(envelope) => replicas.receive(from, envelope).await,
                     // A newer version may send what this one does not know.
                     Err(error) => {
@@ -109,6 +111,17 @@ enum BlockOutcome {
     Partly,
     /// An earlier block was lost.
     Gap,
+}
+
+/// How many of the first blocks are deltas to apply together.
+fn n_deltas(blocks: &[HostBlock]) -> usize {
+    let mut n_bytes = 0;
+    let together = blocks.iter().take_while(|block| {
+        let has_room = n_bytes < FOLD_BYTES;
+        n_bytes += block.n_bytes();
+        block.is_delta() && has_room
+    });
+    together.count()
 }
 
 impl Replicas {
@@ -176,12 +189,20 @@ impl Replicas {
 
     async fn apply_blocks(&self, from: ReplicaId, revision: Revision, blocks: &[HostBlock]) {
         let (mut lost, mut unknown) = (Vec::new(), Vec::new());
-        for block in blocks {
-            match self.apply_block(from, block) {
-                BlockOutcome::Applied => {}
-                BlockOutcome::Partly => unknown.push(block),
-                BlockOutcome::Gap => lost.push(block.host),
+        let mut rest = blocks;
+        while let Some((first, others)) = rest.split_first() {
+            if !first.is_delta() {
+                rest = others;
+                match self.apply_block(from, first) {
+                    BlockOutcome::Applied => {}
+                    BlockOutcome::Partly => unknown.push(first),
+                    BlockOutcome::Gap => lost.push(first.host),
+                }
+                continue;
             }
+            let (deltas, after) = rest.split_at(n_deltas(rest));
+            rest = after;
+            unknown.extend(self.apply_deltas(from, deltas, &mut lost));
         }
         self.peers().add_missing(from, lost);
         let is_older_here = || revision > self.core.fleet().revision();
@@ -190,13 +211,35 @@ impl Replicas {
         }
         // The sender has commits that are not here yet. No other message is handled meanwhile, so not for long.
         if !self.core.is_behind() {
-            let _ = tokio::time::timeout(FOLLOW_WITHIN, self.core.follow()).await;
+            let _ = tokio::time::timeout(FOLLOW_WITHIN, self.core.follow(revision)).await;
         }
-        unknown.retain(|block| self.fold_block(from, block) > 0);
+        let unknown = self.fold_blocks(from, &unknown);
         if is_older_here() {
             let hosts = unknown.iter().map(|block| block.host);
             self.peers().add_missing_later(from, hosts);
         }
+    }
+
+    /// Returns the blocks with processes that are not known here.
+    fn apply_deltas<'b>(
+        &self,
+        from: ReplicaId,
+        deltas: &'b [HostBlock],
+        lost: &mut Vec<u32>,
+    ) -> Vec<&'b HostBlock> {
+        let mut good = Vec::with_capacity(deltas.len());
+        {
+            let mut peers = self.peers();
+            for block in deltas {
+                match peers.judge(from, block) {
+                    Verdict::Apply => good.push(block),
+                    Verdict::Gap => lost.push(block.host),
+                    // None but the first is of deltas.
+                    Verdict::Ignore | Verdict::Ours | Verdict::Gone | Verdict::TakeOver => {}
+                }
+            }
+        }
+        self.fold_blocks(from, &good)
     }
 
     fn apply_block(&self, from: ReplicaId, block: &HostBlock) -> BlockOutcome {
@@ -217,59 +260,63 @@ impl Replicas {
             Verdict::TakeOver => self.core.outboxes.evict(host, block.session),
             Verdict::Apply => {}
         }
-        match self.fold_block(from, block) {
-            0 => BlockOutcome::Applied,
-            _ => BlockOutcome::Partly,
+        match self.fold_blocks(from, &[block]).is_empty() {
+            true => BlockOutcome::Applied,
+            false => BlockOutcome::Partly,
         }
     }
 
-    /// Returns how many of its processes are not known here.
-    fn fold_block(&self, from: ReplicaId, block: &HostBlock) -> usize {
-        let host = HostId(block.host);
+    /// Returns the blocks with processes, or of hosts, that are not known here.
+    fn fold_blocks<'b>(&self, from: ReplicaId, blocks: &[&'b HostBlock]) -> Vec<&'b HostBlock> {
         let at = self.core.now();
-        let (address, came_up, read) = {
+        let (mut came_up, mut changed, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
+        {
             let mut fleet = self.core.fleet_mut();
-            // The agent may have connected here since the verdict, or be gone.
+            // Agents may have connected here since the verdict, or be gone.
             let peers = self.peers();
-            if !peers.is_holder(from, block.host, block.session) {
-                return 0;
-            }
+            let held = blocks
+                .iter()
+                .copied()
+                .filter(|block| peers.is_holder(from, block.host, block.session));
+            let held = Vec::from_iter(held);
             drop(peers);
-            let Some(view) = fleet.host(host) else {
-                return 1;
-            };
-            let (address, came_up) = (view.host, !view.link.is_up());
-            if block.full {
-                fleet.set_link(
-                    host,
-                    Link::Up {
-                        since: UnixMillis(block.since_ms),
-                    },
-                );
-                if let Some(info) = block.info.clone() {
-                    fleet.set_agent_info(host, info.into());
+            for block in held {
+                let host = HostId(block.host);
+                let Some(address) = fleet.address(host) else {
+                    unknown.push(block);
+                    continue;
+                };
+                if block.full {
+                    if fleet.host(host).is_some_and(|view| !view.link.is_up()) {
+                        came_up.push(address);
+                    }
+                    let since = UnixMillis(block.since_ms);
+                    fleet.set_link(host, Link::Up { since });
+                    if let Some(info) = block.info.clone() {
+                        fleet.set_agent_info(host, info.into());
+                    }
+                }
+                fleet.heard(host, at);
+                let HostBlock {
+                    statuses,
+                    conditions,
+                    memories,
+                    probes,
+                    ..
+                } = block;
+                let read = fleet.read_statuses(host, statuses, conditions, memories, probes);
+                changed.extend(read.changed);
+                if read.n_unknown > 0 {
+                    unknown.push(block);
                 }
             }
-            fleet.heard(host, at);
-            let HostBlock {
-                statuses,
-                conditions,
-                memories,
-                probes,
-                ..
-            } = block;
-            let read = fleet.read_statuses(host, statuses, conditions, memories, probes);
-            (address, came_up, read)
-        };
-        if came_up && block.full {
-            self.core.watchers.send(ChangeEvent::Agent {
-                host: address,
-                up: true,
-                at,
-            });
         }
-        self.core.publish_statuses(&read.changed, at);
-        read.n_unknown
+        for host in came_up {
+            let up = true;
+            self.core.watchers.send(ChangeEvent::Agent { host, up, at });
+        }
+        self.core.publish_statuses(&changed, at);
+        unknown
     }
 
     fn apply_digest(&self, from: ReplicaId, digest: Digest) {

@@ -13,7 +13,7 @@ use wire::Codec;
 use wire::enrol::{Enrol, Enrolled, MAX_FRAME};
 
 use super::ConnectionError;
-use crate::ca::Ca;
+use crate::ca::{Ca, CheckedRequest};
 
 pub(super) async fn serve(
     control: &Control,
@@ -109,7 +109,7 @@ async fn enrol(
         id => Some(AgentId::parse(id).map_err(|e| refused(e.to_string()))?),
     };
     // Checked first: a CSR that cannot be signed must not use up the token.
-    ca.check_request(&request.csr_der)
+    let checked = CheckedRequest::read(&request.csr_der)
         .map_err(|e| refused(format!("the key request is no good: {e}")))?;
     let enrolled = control
         .enrolment()
@@ -127,11 +127,7 @@ async fn enrol(
     })?;
     // Signed after the commit, so that the certificate is not issued before its enrolment.
     let certificate = ca
-        .sign_agent(
-            &host,
-            &request.csr_der,
-            control.enrolment().issue_time(host),
-        )
+        .sign_agent(&host, checked, control.enrolment().issue_time(host))
         .map_err(|e| NoCertificate::Unavailable(e.to_string()))?;
     Ok(Enrolled {
         certificate_der: certificate.to_vec(),
@@ -152,8 +148,8 @@ fn renew(
     let (agent_id, issued_at) = control.enrolment().renewal(certificate)?;
     let certificate_der = match request.csr_der.is_empty() {
         true => Vec::new(),
-        false => ca
-            .sign_agent(&certificate.host, &request.csr_der, issued_at)
+        false => CheckedRequest::read(&request.csr_der)
+            .and_then(|checked| ca.sign_agent(&certificate.host, checked, issued_at))
             .map_err(|e| NoCertificate::for_good(format!("the key request is no good: {e}")))?
             .to_vec(),
     };

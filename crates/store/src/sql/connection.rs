@@ -128,6 +128,14 @@ impl Connection {
         }
     }
 
+    /// How many rows go into one statement as arrays; None where they are no arrays.
+    pub(super) fn most_in_arrays(&self) -> Option<usize> {
+        match self.inner.as_ref().expect("it is not returned") {
+            Inner::Sqlite(_) => None,
+            Inner::Postgres(..) => Some(4096),
+        }
+    }
+
     /// Whether the database cannot store a NUL in a text.
     pub(super) fn replaces_nul(&self) -> bool {
         matches!(self.inner, Some(Inner::Postgres(..)))

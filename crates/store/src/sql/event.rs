@@ -11,7 +11,7 @@ use model::{Namespace, ProcessName, UnixMillis};
 
 use super::fields::Fields;
 use super::log::{LogEntry, LoggedTable, RowKind};
-use super::rows::{chunks, int, ordered, values};
+use super::rows::{int, ordered, row_chunks, values};
 use super::{Connection, Row, Statement, Value};
 use crate::{CountEventsBy, EventCount, EventPage, StoreError, StoredEvent};
 
@@ -24,7 +24,7 @@ pub(crate) async fn write(
     rows: &[EventRow],
 ) -> Result<(), StoreError> {
     let rows = ordered(rows, |a, b| (a.host, a.seq).cmp(&(b.host, b.seq)));
-    for chunk in chunks(conn, &rows) {
+    for chunk in row_chunks(conn, &rows) {
         let insert = "INSERT INTO events (host, seq, body, at, namespace, name, kind) ";
         let mut statement = values(insert, chunk, |tuple, row| {
             let body = serde_json::to_string(&row.event).expect("events have only string keys");

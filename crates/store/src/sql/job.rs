@@ -50,7 +50,7 @@ pub(crate) async fn write(
                 .push_bind(row.created_at.0)
                 .push_bind(row.status.as_str())
                 .push_bind(i64::from(row.status.is_over()))
-                .push("0");
+                .push_bind(0);
         },
     )
     .await?;

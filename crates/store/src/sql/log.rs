@@ -176,7 +176,7 @@ pub(crate) async fn mark(
         .await
 }
 
-pub(crate) use follow::{changes_since, events_of};
+pub(crate) use follow::{changes_between, changes_since, events_of};
 
 /// The last revision whose entry must go, so that the rest of the log stays within its size; 0 if there is none.
 pub(crate) async fn oversize_through(conn: &mut Connection) -> Result<Revision, StoreError> {

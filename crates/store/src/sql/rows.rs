@@ -1,7 +1,7 @@
 //! Writes and deletes many rows in few statements.
 //!
-//! Multi-row VALUES come in a handful of sizes only, so that each statement is prepared once and then found in the
-//! connection's cache.
+//! Lists and multi-row VALUES come in a handful of sizes only, so that each statement is prepared once and then found in the
+//! connection's cache. PostgreSQL takes rows as arrays, which need no sizes.
 
 use std::cmp::Ordering;
 
@@ -28,6 +28,23 @@ pub(crate) fn chunks<'r, T>(
     })
 }
 
+/// The same for rows in [`values`], which PostgreSQL takes as arrays of any length.
+pub(crate) fn row_chunks<'r, T>(
+    conn: &Connection,
+    mut rows: &'r [T],
+) -> impl Iterator<Item = &'r [T]> + use<'r, T> {
+    let most = conn.most_in_arrays();
+    let mut of_sizes = chunks(conn, rows);
+    std::iter::from_fn(move || {
+        let Some(most) = most else {
+            return of_sizes.next();
+        };
+        let (chunk, rest) = rows.split_at(rows.len().min(most));
+        rows = rest;
+        (!chunk.is_empty()).then_some(chunk)
+    })
+}
+
 /// The rows sorted by key, of equal keys only the last: PostgreSQL refuses a key twice in one statement, and B-trees are
 /// fastest in order.
 pub(crate) fn ordered<T>(rows: &[T], compare: impl Fn(&T, &T) -> Ordering) -> Vec<&T> {
@@ -51,7 +68,7 @@ pub(crate) async fn insert<T>(
     rows: &[T],
     mut bind: impl FnMut(&mut Tuple<'_>, &T),
 ) -> Result<(), StoreError> {
-    for chunk in chunks(conn, rows) {
+    for chunk in row_chunks(conn, rows) {
         let mut statement = values(head, chunk, &mut bind);
         statement.push(tail);
         statement.execute(conn).await?;
@@ -68,7 +85,7 @@ pub(crate) async fn upsert<T>(
     rows: &[T],
     mut bind: impl FnMut(&mut Tuple<'_>, &T),
 ) -> Result<(), StoreError> {
-    for chunk in chunks(conn, rows) {
+    for chunk in row_chunks(conn, rows) {
         let mut statement = values(head, chunk, &mut bind);
         log.add(table, RowKind::Live, chunk.len(), statement.values());
         statement.push(tail);
@@ -119,7 +136,7 @@ pub(crate) async fn delete_empty<T>(
     bind_row: impl Fn(&mut Tuple<'_>, &T),
     bind_key: impl Fn(&mut Tuple<'_>, &T),
 ) -> Result<(), StoreError> {
-    for chunk in chunks(conn, rows) {
+    for chunk in row_chunks(conn, rows) {
         let logged = values("", chunk, &bind_row);
         log.add(table, RowKind::Live, chunk.len(), logged.values());
         let delete = format!("DELETE FROM {} WHERE ({key}) IN (", table.name());

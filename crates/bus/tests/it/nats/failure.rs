@@ -118,7 +118,7 @@ async fn a_hanging_server_blocks_no_publisher_and_no_queue_grows() {
     let begun = Instant::now();
     let n_messages = 5 * MAX_LAG;
     for n in 0..n_messages {
-        one.publish(Message::Soft(vec![0; 4096]));
+        one.publish(Message::Soft(vec![0; 4096].into()));
         if n % 64 == 0 {
             tokio::task::yield_now().await;
         }

@@ -42,17 +42,14 @@ async fn check_connected(one: &Bus, two: &Bus) {
             assert!(begun.elapsed() < PATIENCE);
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        for message in [
-            Message::Soft(b"all".to_vec()),
-            Message::Soft(b"one".to_vec()),
-        ] {
+        for message in [Message::Soft("all".into()), Message::Soft("one".into())] {
             let mut subscription = there.subscribe();
             let Message::Soft(payload) = &message else {
                 unreachable!("they are all soft")
             };
             let send = || match &**payload {
                 b"all" => here.publish(message.clone()),
-                _ => here.tell(there.replica(), payload.clone()),
+                _ => here.tell(there.replica(), payload.to_vec()),
             };
             // A message is lost while a replica has not noticed yet that the other one has no NATS.
             let expected = Received::Message(here.replica(), message.clone());

@@ -22,11 +22,11 @@ impl JobStep<'_> {
                 Some(known) => known.outcome(op),
                 None => match stored.get(&op) {
                     Some(Some(outcome)) => Some(outcome.clone()),
-                    Some(None) => Some(Arc::new(Outcome::plain(
-                        Code::TERMINATED,
-                        "the result of its operation is no longer kept",
-                        self.now,
-                    ))),
+                    Some(None) => {
+                        let lost = "the result of its operation is no longer kept";
+                        let outcome = Outcome::plain(Code::TERMINATED, lost, self.now);
+                        Some(Arc::new(outcome.into()))
+                    }
                     // Dropped from memory after this step started: the next step reads it.
                     None => None,
                 },

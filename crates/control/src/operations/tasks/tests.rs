@@ -73,7 +73,7 @@ fn the_memory_of_ended_tasks_is_counted_anew_with_a_late_answer() {
     tasks.table().apply(&ended(1, ""));
     let before = tasks.table().ended_bytes;
     tasks.table().apply(&ended(1, &"x".repeat(1000)));
-    assert_eq!(tasks.table().ended_bytes, before + 1000);
+    assert_eq!(tasks.table().ended_bytes, before + 3 * 1000);
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! get_proc_operate_result: every key of a task, also while it runs.
 
 use control::{HostLookup, HostSelector, TargetView, TaskView};
-use model::{Code, Outcome};
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use model::{Code, Op, Outcome};
+use serde::ser::{Error as _, Serialize, SerializeMap, Serializer};
+use serde_json::value::RawValue;
 
 use super::content::{TargetFacts, content, output_share};
 use super::refusal::Refusal;
@@ -34,31 +35,52 @@ pub(crate) struct Results<'a> {
 impl Serialize for Results<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
+        let handling = serde_json::value::to_raw_value(&Entry {
+            error_code: Code::HANDLING.0,
+            error_msg: "handling",
+            content: "",
+        });
+        let handling = handling.map_err(S::Error::custom)?;
         let max_output = output_share(self.task.targets.len());
         for target in &self.task.targets {
-            let content = match &target.outcome {
-                None => String::new(),
-                Some(outcome) => content(
-                    target.op,
-                    outcome,
-                    &facts(target, outcome, self.hosts, max_output),
-                ),
+            let write = |outcome: &Outcome| {
+                let entry = entry(target, outcome, self.hosts, max_output);
+                entry.map_err(S::Error::custom)
             };
-            let (code, message) = match &target.outcome {
-                None => (Code::HANDLING, "handling"),
-                Some(outcome) => (outcome.code, outcome.message.as_str()),
-            };
-            let entry = Entry {
-                error_code: code.0,
-                error_msg: message,
-                content: &content,
+            let made;
+            let entry = match &target.outcome {
+                None => &*handling,
+                // What it says of its host may change.
+                Some(outcome) if target.op == Op::Query => {
+                    made = write(outcome)?;
+                    &*made
+                }
+                Some(outcome) => match outcome.written() {
+                    Some(written) => written,
+                    None => outcome.keep_written(write(outcome)?),
+                },
             };
             for prefix in target.key_prefixes.iter() {
-                map.serialize_entry(&Key(prefix, Suffix::Process(&target.process)), &entry)?;
+                map.serialize_entry(&Key(prefix, Suffix::Process(&target.process)), entry)?;
             }
         }
         map.end()
     }
+}
+
+/// What is told of a target that has ended.
+fn entry(
+    target: &TargetView,
+    outcome: &Outcome,
+    hosts: HostLookup<'_>,
+    max_output: usize,
+) -> serde_json::Result<Box<RawValue>> {
+    let facts = facts(target, outcome, hosts, max_output);
+    serde_json::value::to_raw_value(&Entry {
+        error_code: outcome.code.0,
+        error_msg: &outcome.message,
+        content: &content(target.op, outcome, &facts),
+    })
 }
 
 fn facts<'a>(
@@ -67,16 +89,13 @@ fn facts<'a>(
     hosts: HostLookup<'a>,
     max_output: usize,
 ) -> TargetFacts<'a> {
-    let host = target
-        .host
-        .and_then(|host| hosts.find(&HostSelector::Host(host)));
+    // Only the result of a query names its host.
+    let of_query = target.host.filter(|_| target.op == Op::Query);
+    let host = of_query.and_then(|host| hosts.find(&HostSelector::Host(host)));
     let subject = outcome.subject.as_deref();
     TargetFacts {
         process: &target.process,
-        ip: target
-            .host
-            .map(|host| host.ip.to_string())
-            .unwrap_or_default(),
+        ip: of_query.map_or_else(String::new, |host| host.ip.to_string()),
         agent_id: host
             .and_then(|host| host.agent_id)
             .map_or("", |id| id.as_str()),

@@ -9,7 +9,7 @@ use model::job::{JobId, JobStatus, JobTaskRow};
 use super::stored;
 use crate::sql::log::{LogEntry, LoggedTable, RowKind};
 use crate::sql::packed::{Packed, Record};
-use crate::sql::rows::{chunks, insert, ordered, upsert, values};
+use crate::sql::rows::{insert, ordered, row_chunks, upsert, values};
 use crate::sql::{Connection, Tuple};
 use crate::{Cause, StoreError};
 
@@ -39,7 +39,7 @@ pub(crate) async fn write(
     for job in reopened {
         let tasks = of_job(conn, *job).await?;
         let tasks = Vec::from_iter(&tasks);
-        for chunk in chunks(conn, &tasks) {
+        for chunk in row_chunks(conn, &tasks) {
             let logged = values("", chunk, bind);
             log.add(
                 LoggedTable::JobTasks,
@@ -101,7 +101,7 @@ async fn counts_before(
     rows: &[&JobTaskRow],
 ) -> Result<BTreeMap<i64, Count>, StoreError> {
     let mut counts = BTreeMap::<i64, Count>::new();
-    for chunk in chunks(conn, rows) {
+    for chunk in row_chunks(conn, rows) {
         let mut query = values(
             "SELECT t.job, t.status, count(*) FROM (",
             chunk,
@@ -125,7 +125,7 @@ async fn counts_before(
 }
 
 async fn add(conn: &mut Connection, counts: &[(i64, Count)]) -> Result<(), StoreError> {
-    for chunk in chunks(conn, counts) {
+    for chunk in row_chunks(conn, counts) {
         let mut query = values(
             "UPDATE jobs SET n_pending = n_pending + v.column2, n_running = n_running + v.column3, \
              n_succeeded = n_succeeded + v.column4, n_failed = n_failed + v.column5, n_ignored = n_ignored + v.column6 \

@@ -9,6 +9,7 @@ use model::topology::{BkHostId, BkProcessId, BusinessId, ModuleId, ProgramId, Se
 use super::codec::{self, LoggedValue};
 use super::{LoggedTable, RowKind, first_part, revision_of};
 use crate::sql::fields::Fields;
+use crate::sql::revision;
 use crate::sql::task::target::TargetDecoder;
 use crate::sql::{
     Connection, Statement, access, config_template, definition, document, event, group, host, job,
@@ -21,18 +22,56 @@ const MAX_KEYS: usize = 3;
 
 type Key<'p> = (LoggedTable, [LoggedValue<'p>; MAX_KEYS]);
 
-/// Everything that changed after `since`, up to the head. Of several rows with one key only the last one appears.
+/// Everything that changed after `since`, and the head that this leads to.
+///
+/// One statement, which sees one state of the store: a follower reads each commit of every other replica.
 pub(crate) async fn changes_since(
+    conn: &mut Connection,
+    since: Revision,
+) -> Result<(Revision, Changes), StoreError> {
+    let rows = Statement::new(
+        "SELECT r.head, r.purged_through, l.id, l.body FROM revision AS r LEFT JOIN commit_log AS l ON l.id >= $1 \
+         WHERE r.one = 1",
+    )
+    .bind(first_part(since.next()))
+    .fetch_all(conn)
+    .await?;
+    let first = rows.first();
+    let first = first.ok_or_else(|| StoreError::unavailable("the store has no revision"))?;
+    let position = revision::position(first)?;
+    if position.lacks(since) {
+        return Err(StoreError::TooOld { since });
+    }
+    let mut parts = Vec::with_capacity(rows.len());
+    for row in &rows {
+        if let Some(id) = row.get::<Option<i64>>(2)? {
+            let body = row.get(3)?;
+            parts.push(LogPart { id, body });
+        }
+    }
+    parts.sort_by_key(|part| part.id);
+    check_complete(&parts, since, position.head)?;
+    let is_one_commit = since.next() == position.head;
+    Ok((position.head, changes_of(&parts, is_one_commit)?))
+}
+
+/// Everything that changed after `since`, up to `head`.
+pub(crate) async fn changes_between(
     conn: &mut Connection,
     since: Revision,
     head: Revision,
 ) -> Result<Changes, StoreError> {
     let parts = parts(conn, since, head).await?;
-    let last = last_of_each_key(&parts, since.next() == head)?;
+    changes_of(&parts, since.next() == head)
+}
+
+/// Of several rows with one key only the last one appears.
+fn changes_of(parts: &[LogPart], is_one_commit: bool) -> Result<Changes, StoreError> {
+    let last = last_of_each_key(parts, is_one_commit)?;
     let mut changes = Changes::default();
     let mut targets = TargetDecoder::default();
     let mut n_row = 0;
-    each_row(&parts, |table, kind, values| {
+    each_row(parts, |table, kind, values| {
         n_row += 1;
         let key = key(table, values);
         if last.as_ref().is_some_and(|last| last[&key] != n_row) {
@@ -86,23 +125,30 @@ async fn parts(
             .bind(first_part(head.next()))
             .fetch_all(conn)
             .await?;
-    let mut parts = Vec::with_capacity(rows.len());
+    let parts = rows.iter().map(|row| {
+        Ok::<_, StoreError>(LogPart {
+            id: row.get(0)?,
+            body: row.get(1)?,
+        })
+    });
+    let parts = parts.collect::<Result<Vec<_>, _>>()?;
+    check_complete(&parts, since, head)?;
+    Ok(parts)
+}
+
+/// Refuses if the entry of a revision after `since` up to `head` is missing.
+fn check_complete(parts: &[LogPart], since: Revision, head: Revision) -> Result<(), StoreError> {
     let mut revision = since;
-    for row in &rows {
-        let id = row.get(0)?;
-        if revision_of(id) != revision {
+    for part in parts {
+        if revision_of(part.id) != revision {
             revision = revision.next();
         }
-        if revision_of(id) != revision {
+        if revision_of(part.id) != revision {
             return Err(StoreError::TooOld { since });
         }
-        parts.push(LogPart {
-            id,
-            body: row.get(1)?,
-        });
     }
     match revision == head {
-        true => Ok(parts),
+        true => Ok(()),
         false => Err(StoreError::TooOld { since }),
     }
 }

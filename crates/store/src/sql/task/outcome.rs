@@ -11,7 +11,7 @@ use model::{OpId, TaskId};
 use crate::StoreError;
 use crate::sql::fields::Fields;
 use crate::sql::log::{LogEntry, LoggedTable};
-use crate::sql::rows::{chunks, int, ordered, upsert, values};
+use crate::sql::rows::{int, ordered, row_chunks, upsert, values};
 use crate::sql::{Connection, Statement, Tuple};
 
 pub(crate) async fn write(
@@ -68,7 +68,7 @@ async fn counts_before(
     rows: &[&OutcomeRow],
 ) -> Result<BTreeMap<i64, CountChange>, StoreError> {
     let mut counts = BTreeMap::<i64, CountChange>::new();
-    for chunk in chunks(conn, rows) {
+    for chunk in row_chunks(conn, rows) {
         let mut query = values(
             "SELECT t.task, count(*), count(o.code), count(CASE WHEN o.code IN (0, 828, 829) THEN 1 END) FROM (",
             chunk,
@@ -94,7 +94,7 @@ async fn existing_targets(
     rows: &[&OutcomeRow],
 ) -> Result<HashSet<OpId>, StoreError> {
     let mut existing = HashSet::new();
-    for chunk in chunks(conn, rows) {
+    for chunk in row_chunks(conn, rows) {
         let mut query = values("SELECT t.task, t.ordinal FROM (", chunk, |tuple, row| {
             bind_key(tuple, row)
         });
@@ -109,7 +109,7 @@ async fn existing_targets(
 }
 
 async fn add(conn: &mut Connection, counts: &[(i64, CountChange)]) -> Result<(), StoreError> {
-    for chunk in chunks(conn, counts) {
+    for chunk in row_chunks(conn, counts) {
         let mut query = values(
             "UPDATE tasks SET n_ended = n_ended + v.column2, n_ok = n_ok + v.column3 FROM (",
             chunk,

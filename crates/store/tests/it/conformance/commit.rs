@@ -288,3 +288,62 @@ pub async fn a_commit_that_is_abandoned_half_way_is_whole_or_absent(database: &T
     // Each commit wrote one name, except the last one.
     assert_eq!(loaded.names.len() as u64, head.0 - 1);
 }
+
+pub async fn a_turn_reads_what_was_committed_before_it_and_commits_next(database: &TestDatabase) {
+    let (one, other) = (database.open().await, database.open().await);
+    let changes = Changes {
+        processes: vec![sample::process(7)],
+        ..Changes::default()
+    };
+    other.commit(Revision(0), &changes).await.unwrap();
+    let mut turn = one.turn().await.unwrap();
+    assert_eq!(turn.planned_at(), Revision(1));
+    assert_eq!(turn.changes_since(Revision(0)).await.unwrap(), changes);
+    let nothing = turn.changes_since(Revision(1)).await.unwrap();
+    assert_eq!(nothing, Changes::default());
+    let ahead = turn.changes_since(Revision(2)).await.unwrap_err();
+    assert!(matches!(ahead, StoreError::TooOld { since: Revision(2) }));
+    let next = Changes {
+        processes: vec![sample::process(8)],
+        ..Changes::default()
+    };
+    assert_eq!(turn.commit(&next).await.unwrap(), Revision(2));
+    let followed = other.changes_since(Revision(1)).await.unwrap();
+    assert_eq!(followed, (Revision(2), next));
+}
+
+pub async fn a_turn_that_is_released_or_dropped_commits_nothing(database: &TestDatabase) {
+    let store = database.open().await;
+    store.turn().await.unwrap().release().await.unwrap();
+    drop(store.turn().await.unwrap());
+    assert_eq!(store.head().await.unwrap(), Revision(0));
+    let revision = store.commit(Revision(0), &Changes::default()).await;
+    assert_eq!(revision.unwrap(), Revision(1));
+}
+
+pub async fn who_plans_in_its_turn_never_plans_in_vain(database: &TestDatabase) {
+    let (one, other) = (database.open().await, database.open().await);
+    let committers = (0..8).map(|n| {
+        let store = [&one, &other][n as usize % 2].clone();
+        tokio::spawn(async move {
+            let mut known = Revision(0);
+            for id in n * 10..n * 10 + 10 {
+                let mut turn = store.turn().await.unwrap();
+                // Complete, because the head stays where it is.
+                let missed = turn.changes_since(known).await.unwrap();
+                assert_eq!(missed.processes.len() as u64, turn.planned_at().0 - known.0);
+                let changes = Changes {
+                    processes: vec![sample::process(id)],
+                    ..Changes::default()
+                };
+                known = turn.commit(&changes).await.unwrap();
+            }
+        })
+    });
+    for committer in Vec::from_iter(committers) {
+        committer.await.unwrap();
+    }
+    assert_eq!(one.head().await.unwrap(), Revision(80));
+    let loaded = FollowerState::of(&one.load().await.unwrap().changes);
+    assert_eq!(loaded.process_ids(), Vec::from_iter(0..80));
+}
