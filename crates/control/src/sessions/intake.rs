@@ -29,14 +29,14 @@ use crate::stopped;
 
 /// How many statuses a grant is for: many small reports, or one with all processes of a usual host.
 pub(super) const GRANT: u32 = 128;
-/// How many bytes of reports are applied at a time: a millisecond's work.
-const BATCH: usize = 128 * 1024;
+/// How many bytes of reports are applied at a time: about a millisecond's work.
+const BATCH: usize = 48 * 1024;
 /// With so many bytes waiting, further reports are applied by their own sessions.
 const MAX_WAITING: usize = 16 * 1024 * 1024;
 /// With so many bytes waiting, no more reports are granted than were applied.
-const ENOUGH_WAITING: usize = 2 * BATCH;
+const ENOUGH_WAITING: usize = 4 * BATCH;
 /// With so many, fewer.
-const TOO_MUCH_WAITING: usize = 16 * BATCH;
+const TOO_MUCH_WAITING: usize = 32 * BATCH;
 /// How many reports are granted at a time while little waits, beside those that take the place of applied ones.
 const MORE_GRANTS: usize = 64;
 /// How long the end of a session waits for its last statuses.
