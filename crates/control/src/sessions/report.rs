@@ -1,10 +1,10 @@
 //! Receives agents' frames: statuses go into the fleet when it is their turn, results and events to the recorder.
 
 use fleet::{FleetGuard, PackedStatus};
+use model::UnixMillis;
 use model::bounds::MAX_MESSAGE;
 use model::change::{EventRow, HostId, ProcessId};
 use model::text::sanitize_line;
-use model::UnixMillis;
 use wire::{EventFrame, ProcessStatus, Report, ResultFrame, Up, UpKind};
 
 use super::{Refused, Session, Sessions};
@@ -129,7 +129,9 @@ impl Applied {
         if observed.has_changed {
             self.changed.push(observed.id);
             let surplus = fleet.view().surplus();
-            self.is_surplus |= observed.owner.is_some_and(|owner| surplus.contains(owner.0));
+            self.is_surplus |= observed
+                .owner
+                .is_some_and(|owner| surplus.contains(owner.0));
         }
         if let Some((flag, managed)) = observed.held
             && let Some(process) = fleet.name(observed.name)
