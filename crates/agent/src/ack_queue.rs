@@ -1,12 +1,15 @@
 //! A queue whose items stay until the server acknowledges them, and are sent again on every new connection until then.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
+use std::hash::Hash;
 
 /// Keyed items in order: those sent on this connection, then those that wait.
 #[derive(Debug)]
 pub struct AckQueue<K, V> {
     sent: VecDeque<(K, V)>,
     waiting: VecDeque<(K, V)>,
+    /// The keys of both.
+    known: HashSet<K>,
 }
 
 impl<K, V> Default for AckQueue<K, V> {
@@ -14,13 +17,21 @@ impl<K, V> Default for AckQueue<K, V> {
         Self {
             sent: VecDeque::new(),
             waiting: VecDeque::new(),
+            known: HashSet::new(),
         }
     }
 }
 
-impl<K: PartialEq, V> AckQueue<K, V> {
+impl<K: Copy + Eq + Hash, V> AckQueue<K, V> {
+    /// Adds an item, unless there is one with this key.
     pub fn push(&mut self, key: K, value: V) {
-        self.waiting.push_back((key, value));
+        if self.known.insert(key) {
+            self.waiting.push_back((key, value));
+        }
+    }
+
+    pub fn contains(&self, key: &K) -> bool {
+        self.known.contains(key)
     }
 
     pub fn len(&self) -> usize {
@@ -62,18 +73,33 @@ impl<K: PartialEq, V> AckQueue<K, V> {
         }
     }
 
-    /// Removes the acknowledged items and returns their keys.
-    pub fn acknowledge(&mut self, mut has: impl FnMut(&K) -> bool) -> Vec<K> {
-        let mut acknowledged = Vec::new();
+    /// Removes the items with these keys and returns those that were there.
+    pub fn acknowledge(&mut self, keys: &HashSet<K>) -> Vec<K> {
+        let mut acknowledged: Vec<K> = Vec::new();
+        for key in keys {
+            acknowledged.extend(self.known.take(key));
+        }
+        let mut left = acknowledged.len();
         for queue in [&mut self.sent, &mut self.waiting] {
-            for (key, value) in std::mem::take(queue) {
-                match has(&key) {
-                    true => acknowledged.push(key),
-                    false => queue.push_back((key, value)),
-                }
+            // A server acknowledges in the order of sending, as a rule.
+            while left > 0 && queue.pop_front_if(|(key, _)| keys.contains(key)).is_some() {
+                left -= 1;
+            }
+            if left > 0 {
+                let before = queue.len();
+                queue.retain(|(key, _)| !keys.contains(key));
+                left -= before - queue.len();
             }
         }
+        self.give_room_back();
         acknowledged
+    }
+
+    /// After a burst: an empty queue needs no room.
+    fn give_room_back(&mut self) {
+        if self.is_empty() {
+            *self = Self::default();
+        }
     }
 
     /// As [`Self::acknowledge`] where keys rise in the order of sending: stops at the first that is not acknowledged.
@@ -82,18 +108,21 @@ impl<K: PartialEq, V> AckQueue<K, V> {
         let mut last = None;
         for queue in [&mut self.sent, &mut self.waiting] {
             while let Some((key, _)) = queue.pop_front_if(|(key, _)| has(key)) {
+                self.known.remove(&key);
                 last = Some(key);
             }
             if !queue.is_empty() {
                 break;
             }
         }
+        self.give_room_back();
         last
     }
 
     /// Removes the oldest item and returns its key.
     pub fn drop_oldest(&mut self) -> Option<K> {
         let (key, _) = self.sent.pop_front().or_else(|| self.waiting.pop_front())?;
+        self.known.remove(&key);
         Some(key)
     }
 }
@@ -112,7 +141,10 @@ mod tests {
         (1..=4).for_each(|n| queue.push(n, ()));
         assert_eq!(sent(&mut queue), [1, 2, 3, 4]);
         queue.push(5, ());
-        assert_eq!(queue.acknowledge(|n| [2, 3, 9].contains(n)), [2, 3]);
+        let mut gone = queue.acknowledge(&HashSet::from([2, 3, 9]));
+        gone.sort_unstable();
+        assert_eq!(gone, [2, 3]);
+        assert!(!queue.contains(&2) && queue.contains(&5));
         queue.rewind();
         assert_eq!(sent(&mut queue), [1, 4, 5]);
         assert!(sent(&mut queue).is_empty());
@@ -128,6 +160,17 @@ mod tests {
         assert_eq!(queue.acknowledge_first(|n| *n <= 1), None);
         assert_eq!(queue.acknowledge_first(|n| *n <= 4), Some(4));
         assert_eq!(sent(&mut queue), [5]);
+    }
+
+    #[test]
+    fn an_item_is_queued_once() {
+        let mut queue = AckQueue::default();
+        queue.push(1, ());
+        queue.push(1, ());
+        assert_eq!(sent(&mut queue), [1]);
+        assert_eq!(queue.acknowledge(&HashSet::from([1])), [1]);
+        queue.push(1, ());
+        assert_eq!(sent(&mut queue), [1]);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! milliseconds, usage figures within a second, so that several share a frame.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use model::status::HealthResult;
@@ -29,7 +30,7 @@ pub struct Statuses {
 
 #[derive(Debug)]
 struct Latest {
-    status: Status,
+    status: Arc<Status>,
     dirty: Dirty,
 }
 
@@ -97,7 +98,7 @@ impl Granted {
 }
 
 impl Statuses {
-    pub fn update(&mut self, name: FullName, status: Status, now: Instant) {
+    pub fn update(&mut self, name: FullName, status: Arc<Status>, now: Instant) {
         let known = self.latest.get(&name);
         let only_usage = known.is_some_and(|known| differs_only_in_usage(&known.status, &status));
         let (delay, change) = match only_usage {
@@ -200,13 +201,13 @@ mod tests {
         FullName::parse("gse", &format!("p{n}")).unwrap()
     }
 
-    fn running(cpu: f32) -> Status {
-        Status {
+    fn running(cpu: f32) -> Arc<Status> {
+        Arc::new(Status {
             state: State::Running,
             pid: 7,
             cpu,
             ..Status::default()
-        }
+        })
     }
 
     #[test]
@@ -229,19 +230,22 @@ mod tests {
         statuses.take(Granted::All, 1000);
         statuses.update(name(1), running(2.0), now);
         assert_eq!(statuses.due(), Some(now + USAGE_DELAY));
-        statuses.update(name(1), Status::default(), now);
+        statuses.update(name(1), Arc::default(), now);
         assert_eq!(statuses.due(), Some(now + STATE_DELAY));
     }
 
     #[test]
     fn a_health_check_with_the_same_result_can_wait() {
-        let checked = |ok, at| Status {
-            health: Some(HealthResult {
+        let checked = |ok, at| {
+            let health = HealthResult {
                 ok,
                 checked_at: UnixMillis(at),
                 message: String::new(),
-            }),
-            ..running(1.0)
+            };
+            Arc::new(Status {
+                health: Some(health),
+                ..Status::clone(&running(1.0))
+            })
         };
         let (mut statuses, now) = (Statuses::default(), Instant::now());
         statuses.update(name(1), checked(true, 1), now);
@@ -294,16 +298,16 @@ mod tests {
         while statuses.take(Granted::All, 200).is_some() {}
         statuses.update(name(0), running(2.0), now);
         statuses.update(name(1), running(2.0), now);
-        statuses.update(name(1), Status::default(), now);
+        statuses.update(name(1), Arc::default(), now);
         statuses.update(
             name(1),
-            Status {
+            Arc::new(Status {
                 cpu: 3.0,
                 ..Status::default()
-            },
+            }),
             now,
         );
-        statuses.update(name(2), Status::default(), now);
+        statuses.update(name(2), Arc::default(), now);
         let names = |report: Report| {
             let mut names: Vec<_> = report.statuses.into_iter().map(|one| one.name).collect();
             names.sort();

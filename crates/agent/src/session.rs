@@ -273,9 +273,9 @@ impl<S: AsyncRead + AsyncWrite> Session<'_, S> {
     /// Whether there is a next server whose digest is still right. If the present server has changed the held processes since
     /// that hello, the next one would not know.
     fn has_fresh_next(&self) -> bool {
-        let digest = self.state.held_digest();
         let next = self.next.as_ref();
-        next.is_some_and(|(next, _)| next.sent_digest == digest)
+        // Asked at every turn, and the digest is over all processes: without a next server it is not needed.
+        next.is_some_and(|(next, _)| next.sent_digest == self.state.held_digest())
     }
 
     /// Switches to the next server, if there is one and the present one has its answers.

@@ -2,7 +2,7 @@
 //!
 //! One owner, no locks: the session borrows it, and so does the wait for the next session.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::HashSet;
 
 use model::event::Event;
 use model::{OpId, Outcome, UnixMillis};
@@ -27,8 +27,31 @@ pub const MAX_OPERATIONS: usize = 20_000;
 /// [`DROPPED_EVENTS`] are dropped.
 pub const MAX_EVENTS: usize = 50_000;
 const DROPPED_EVENTS: usize = 1_000;
-/// How many of the last acknowledged operations are remembered.
-const MAX_ACKNOWLEDGED: usize = 4_096;
+/// How many of the last acknowledged operations are remembered at most.
+const MAX_ACKNOWLEDGED: usize = 8_192;
+
+/// The last operations that were acknowledged: at least half of [`MAX_ACKNOWLEDGED`], in two halves, of which the older is
+/// dropped when the newer is full.
+#[derive(Debug, Default)]
+struct Acknowledged {
+    newer: HashSet<OpId>,
+    older: HashSet<OpId>,
+}
+
+impl Acknowledged {
+    fn contains(&self, id: &OpId) -> bool {
+        self.newer.contains(id) || self.older.contains(id)
+    }
+
+    fn extend(&mut self, ids: &[OpId]) {
+        for id in ids {
+            if self.newer.len() >= MAX_ACKNOWLEDGED / 2 {
+                self.older = std::mem::take(&mut self.newer);
+            }
+            self.newer.insert(*id);
+        }
+    }
+}
 
 #[derive(Debug)]
 pub struct AgentState {
@@ -41,7 +64,7 @@ pub struct AgentState {
     last_event: u64,
     numbers: ConnectionNumbers,
     /// Operations acknowledged last. Another server may not know it yet and send them again.
-    acknowledged: VecDeque<OpId>,
+    acknowledged: Acknowledged,
     connected: watch::Sender<bool>,
     files: HostFiles,
     checker: HostChecker,
@@ -60,7 +83,7 @@ impl AgentState {
             events: AckQueue::default(),
             last_event: 0,
             numbers: ConnectionNumbers::default(),
-            acknowledged: VecDeque::new(),
+            acknowledged: Acknowledged::default(),
             connected: watch::Sender::new(false),
             files: HostFiles::new(AllowedPaths::default()),
             checker: HostChecker::new(None),
@@ -206,7 +229,7 @@ impl AgentState {
         if self.under_way.contains(&id) || self.acknowledged.contains(&id) {
             return;
         }
-        if self.results.keys().any(|ended| *ended == id) {
+        if self.results.contains(&id) {
             self.results.send_again(&id);
             return;
         }
@@ -227,11 +250,9 @@ impl AgentState {
     pub fn acknowledge(&mut self, ack: Ack) {
         if !ack.results.is_empty() {
             let has: HashSet<OpId> = ack.results.into_iter().map(OpId::from).collect();
-            let gone = self.results.acknowledge(|id| has.contains(id));
+            let gone = self.results.acknowledge(&has);
             if !gone.is_empty() {
                 self.acknowledged.extend(&gone);
-                let too_many = self.acknowledged.len().saturating_sub(MAX_ACKNOWLEDGED);
-                self.acknowledged.drain(..too_many);
                 self.supervisor.submit(Request::AcknowledgeResults(gone));
             }
         }
@@ -265,9 +286,10 @@ impl AgentState {
 
     fn end(&mut self, id: OpId, outcome: Outcome) {
         self.under_way.remove(&id);
-        if !self.results.keys().any(|ended| *ended == id) {
-            self.results.push(id, outcome);
+        if self.under_way.is_empty() {
+            self.under_way = HashSet::new();
         }
+        self.results.push(id, outcome);
     }
 
     fn happened(&mut self, seq: u64, event: Event) {

@@ -47,6 +47,10 @@ impl SupervisorLink {
                 if let Some(request) = self.pending.pop_front() {
                     permit.send(request);
                 }
+                if self.pending.is_empty() {
+                    // The room of a long frame.
+                    self.pending = VecDeque::new();
+                }
                 Ok(None)
             }
             notice = self.notices.recv() => notice.map(Some).ok_or(SupervisorGone),

@@ -25,6 +25,7 @@ pub mod lenient;
 pub mod line_pattern;
 pub mod name;
 pub mod operation;
+pub mod rare;
 pub mod reason;
 pub mod run_history;
 pub mod scope;

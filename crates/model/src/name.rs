@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -62,7 +63,7 @@ macro_rules! name_type {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(try_from = "String", into = "String")]
-        pub struct $type(Box<str>);
+        pub struct $type(Arc<str>);
 
         impl $type {
             pub fn parse(text: &str) -> Result<Self, Invalid> {
@@ -87,7 +88,9 @@ macro_rules! name_type {
             }
         }
 
-        string_conversions!($type, $type::parse_registered, |name: $type| name.0.into());
+        string_conversions!($type, $type::parse_registered, |name: $type| name
+            .as_str()
+            .to_owned());
     };
 }
 

@@ -7,6 +7,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::rare::Rare;
+use crate::shared_default;
+
 pub mod after;
 mod crontab;
 mod extension;
@@ -39,19 +42,21 @@ pub struct Spec {
     pub warn_report_policy: WarnReport,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub configmap: Vec<ConfigFile>,
-    #[serde(default, skip_serializing_if = "Runtime::is_default")]
-    pub runtime: Runtime,
-    #[serde(default, skip_serializing_if = "Restart::is_default")]
-    pub restart: Restart,
+    #[serde(default, skip_serializing_if = "Rare::is_default")]
+    pub runtime: Rare<Runtime>,
+    #[serde(default, skip_serializing_if = "Rare::is_default")]
+    pub restart: Rare<Restart>,
     #[serde(default, skip_serializing_if = "Stop::is_default")]
     pub stop: Stop,
     #[serde(default, skip_serializing_if = "ScheduleRules::is_default")]
     pub schedule: ScheduleRules,
-    #[serde(default, skip_serializing_if = "Probes::is_default")]
-    pub probes: Probes,
+    #[serde(default, skip_serializing_if = "Rare::is_default")]
+    pub probes: Rare<Probes>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<Dependency>,
 }
+
+shared_default!(Runtime, Restart, Probes);
 
 /// Name and paths of the process on its host. Absent optional texts are empty.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -132,7 +132,8 @@ fn plain_spec(random: &mut Random, name: &FullName) -> Spec {
                 ..Restart::default()
             },
             false => Restart::default(),
-        },
+        }
+        .into(),
         stop: Stop {
             grace: random.one_in(3).then_some(1),
             ..Stop::default()

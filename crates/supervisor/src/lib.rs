@@ -156,7 +156,7 @@ pub struct Operation {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Notice {
     /// The status of a process changed.
-    Status(FullName, Status),
+    Status(FullName, Arc<Status>),
     /// An operation ended. Its result is in the journal already.
     Ended(OpId, Outcome),
     /// A process event with its number. It is in the journal already.

@@ -1,6 +1,7 @@
 //! Turns the machines' actions into system calls, and changes on the host into their events.
 //!
-//! One loop, one thread. Each turn takes what has arrived (requests, exits, timers), steps the machines concerned and
+//! One loop, one thread, and no work that holds it for long: what concerns all processes is done in slices. Each turn takes
+//! what has arrived (requests, exits, timers), steps the machines concerned and
 //! journals their new states. Another thread syncs the journal, once for everything written by then, before results and
 //! events are reported; turns go on meanwhile. Only an accepted operation is synced at once, before it is acted on. A
 //! process at rest costs a pidfd in one epoll set: no task, no timer.
@@ -66,7 +67,7 @@ use outbox::Outbox;
 use output::Rotating;
 use pace::Pace;
 use probe::NetProbes;
-use sample::DiskCount;
+use sample::{DiskCount, PeriodWork};
 use side_command::SideCommand;
 use supervised_process::SupervisedProcess;
 use sync::done_syncing;
@@ -130,6 +131,7 @@ pub(crate) struct Runner {
     timers: BinaryHeap<Reverse<(u64, Timer)>>,
     outbox: Outbox,
     sampler: Sampler,
+    period_work: Option<PeriodWork>,
     pace: Pace,
     traffic_due_boot_ms: u64,
     disk_due_boot_ms: u64,
@@ -206,6 +208,7 @@ impl Runner {
             timers: BinaryHeap::new(),
             outbox: Outbox::new(notices),
             sampler: Sampler::new(),
+            period_work: None,
             pace,
             traffic_due_boot_ms: 0,
             disk_due_boot_ms: 0,
@@ -257,6 +260,7 @@ impl Runner {
             let wake = self.next_wake();
             let idle_outbox = self.outbox.is_empty();
             let no_net_probes = self.net_probes.is_idle();
+            let has_period_work = self.period_work.is_some();
             tokio::select! {
                 stopped = stop.wait_for(|stop| *stop) => {
                     drop(stopped);
@@ -297,6 +301,8 @@ impl Runner {
                         config_read = self.read_configs();
                     }
                 }
+                // Everything else that is ready now comes before the next slice.
+                () = tokio::task::yield_now(), if has_period_work => self.work_on_period(),
                 found = done(&mut config_read), if config_read.is_some() => {
                     config_read = None;
                     self.configs_read(found);
@@ -482,6 +488,11 @@ impl Runner {
             }
             for key in self.watchers.remove(&run).unwrap_or_default() {
                 self.ended(key, run, exit);
+            }
+        }
+        for run in self.exits.take_executed() {
+            for key in self.watchers.get(&run).cloned().unwrap_or_default() {
+                self.executed(key, run);
             }
         }
     }

@@ -293,7 +293,7 @@ async fn the_supervisor_is_served_while_there_is_no_server() {
     let stop = CancellationToken::new();
     let script = async {
         for pid in 0..100 {
-            let status = Notice::Status(name("gse/p"), running(pid));
+            let status = Notice::Status(name("gse/p"), running(pid).into());
             supervisor.notices.send(status).await.unwrap();
         }
         supervisor

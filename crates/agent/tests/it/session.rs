@@ -77,7 +77,7 @@ async fn the_first_report_of_each_connection_names_every_process_held() {
         ROOM,
     );
     for n in 0..5 {
-        let status = Notice::Status(name(&format!("n/p{n}")), running(n));
+        let status = Notice::Status(name(&format!("n/p{n}")), running(n).into());
         supervisor.notices.send(status).await.unwrap();
         state.exchange().await.unwrap();
     }
@@ -106,7 +106,7 @@ async fn state_changes_are_reported_at_once_and_together() {
         assert_eq!(report(&mut server).await, Report::default());
         let began = Instant::now();
         for n in ["n/a", "n/b", "n/forgotten"] {
-            let notice = Notice::Status(name(n), running(1));
+            let notice = Notice::Status(name(n), running(1).into());
             supervisor.notices.send(notice).await.unwrap();
         }
         assert_eq!(report(&mut server).await.statuses.len(), 2);
@@ -175,7 +175,7 @@ async fn a_result_never_overtakes_the_status_that_it_led_to() {
     session(&mut state, 4096, async |mut server| {
         welcome(&mut server).await;
         report(&mut server).await;
-        let status = Notice::Status(name("gse/p"), running(1));
+        let status = Notice::Status(name("gse/p"), running(1).into());
         supervisor.notices.send(status).await.unwrap();
         supervisor
             .notices
@@ -258,7 +258,7 @@ async fn an_agent_reports_what_the_server_grants() {
         // The first report of a connection may be an empty one.
         assert_eq!(report(&mut server).await, Report::default());
         for (process, pid) in [("n/a", 1), ("n/b", 2)] {
-            notify(Notice::Status(name(process), running(pid))).await;
+            notify(Notice::Status(name(process), running(pid).into())).await;
         }
         assert_eq!(report(&mut server).await, Report::default());
         assert_eq!(began.elapsed().as_secs(), wire::HEARTBEAT_SECS);
@@ -270,7 +270,7 @@ async fn an_agent_reports_what_the_server_grants() {
 
         let mut busier = running(2);
         busier.cpu = 50.0;
-        notify(Notice::Status(name("n/b"), busier)).await;
+        notify(Notice::Status(name("n/b"), busier.into())).await;
         assert_eq!(report(&mut server).await, Report::default());
         send(&mut server, grant.clone()).await;
         let granted = report(&mut server).await;
@@ -278,7 +278,7 @@ async fn an_agent_reports_what_the_server_grants() {
         assert_eq!(granted.statuses[0].cpu, 50.0);
 
         // The grant was for one status.
-        notify(Notice::Status(name("n/a"), running(3))).await;
+        notify(Notice::Status(name("n/a"), running(3).into())).await;
         assert_eq!(report(&mut server).await, Report::default());
         send(&mut server, grant).await;
         assert_eq!(report(&mut server).await.statuses.len(), 1);
@@ -320,7 +320,7 @@ async fn a_busy_agent_keeps_its_session_with_a_quiet_server() {
             tokio::select! {
                 _ = next_change.tick() => {
                     pid += 1;
-                    let notice = Notice::Status(name("n/a"), running(pid));
+                    let notice = Notice::Status(name("n/a"), running(pid).into());
                     supervisor.notices.send(notice).await.unwrap();
                 }
                 heard = receive(&mut server) => match heard {
@@ -431,7 +431,7 @@ async fn a_server_that_reads_nothing_does_not_block_the_supervisor() {
         welcome(&mut server).await;
         for round in 0..20 {
             for n in &names {
-                let status = Notice::Status(n.parse::<FullName>().unwrap(), running(round));
+                let status = Notice::Status(n.parse::<FullName>().unwrap(), running(round).into());
                 supervisor.notices.send(status).await.unwrap();
             }
         }
@@ -464,7 +464,7 @@ async fn full_queues_on_both_sides_do_not_deadlock() {
             };
             // More notices than the queue has room for, before the next request is taken.
             for pid in 0..3 {
-                let status = Notice::Status(hold.name.clone(), running(pid));
+                let status = Notice::Status(hold.name.clone(), running(pid).into());
                 supervisor.notices.send(status).await.unwrap();
             }
         }

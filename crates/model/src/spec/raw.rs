@@ -195,13 +195,13 @@ impl RawSpec {
             monitor_policy,
             warn_report_policy: WarnReport { report_id },
             configmap: complete_configmap(self.configmap.unwrap_or_default())?,
-            runtime: runtime.complete().map_err(|e| e.within("runtime"))?,
-            restart: restart.complete().map_err(|e| e.within("restart"))?,
+            runtime: runtime.complete().map_err(|e| e.within("runtime"))?.into(),
+            restart: restart.complete().map_err(|e| e.within("restart"))?.into(),
             stop: stop.complete(op_timeout).map_err(|e| e.within("stop"))?,
             schedule: schedule
                 .complete(has_rule)
                 .map_err(|e| e.within("schedule"))?,
-            probes,
+            probes: probes.into(),
             after: after::complete(self.after.unwrap_or_default())?,
         })
     }

@@ -65,10 +65,6 @@ impl Runtime {
     pub(super) fn umask_digits(&self) -> Option<String> {
         self.umask.map(|umask| format!("{umask:03o}"))
     }
-
-    pub(super) fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -229,7 +225,7 @@ mod tests {
         );
         let text = serde_json::to_string(&runtime).unwrap();
         assert_eq!(serde_json::from_str::<Runtime>(&text).unwrap(), runtime);
-        assert!(complete(json!({})).unwrap().is_default());
+        assert_eq!(complete(json!({})).unwrap(), Runtime::default());
     }
 
     #[test]

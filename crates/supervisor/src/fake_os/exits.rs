@@ -6,13 +6,15 @@ use std::io;
 use model::status::Exit;
 
 use super::host::{self, Host};
-use super::spawn::Pidfd;
+use super::spawn::{FailurePipe, Pidfd};
 use crate::machine::Run;
 
 #[derive(Debug)]
 pub(crate) struct Exits {
     host: Host,
     watched: BTreeMap<i32, Run>,
+    /// Children that have executed their commands.
+    executed: Vec<Run>,
 }
 
 impl Exits {
@@ -20,11 +22,21 @@ impl Exits {
         Ok(Self {
             host: host::current(),
             watched: BTreeMap::new(),
+            executed: Vec::new(),
         })
     }
 
     pub(crate) fn watch_child(&mut self, run: Run, _pidfd: Pidfd) {
         self.watched.insert(run.pid, run);
+    }
+
+    pub(crate) fn watch_execution(&mut self, run: Run, pipe: &FailurePipe) {
+        self.executed.extend(pipe.is_closed().then_some(run));
+    }
+
+    /// The children that have executed their commands since the last call.
+    pub(crate) fn take_executed(&mut self) -> Vec<Run> {
+        std::mem::take(&mut self.executed)
     }
 
     pub(crate) fn watch(&mut self, run: Run) -> Option<Exit> {
@@ -46,8 +58,11 @@ impl Exits {
         }
     }
 
-    /// Waits until a watched run has ended.
+    /// Waits until a watched run has ended, or a child has executed its command.
     pub(crate) async fn ready(&self) -> io::Result<()> {
+        if !self.executed.is_empty() {
+            return Ok(());
+        }
         loop {
             let changed = self.host.changed();
             let next = self.host.peek(|table| {

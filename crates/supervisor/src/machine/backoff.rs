@@ -112,7 +112,7 @@ mod tests {
         let mut spec = tests_spec();
         spec.monitor_policy.start_interval = 10;
         spec.monitor_policy.start_retries = 4;
-        spec.restart = restart;
+        spec.restart = restart.into();
         Backoff::of(&spec)
     }
 

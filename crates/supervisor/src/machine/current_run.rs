@@ -1,5 +1,7 @@
 //! The run that is the process now, and what is known of it.
 
+use model::rare::Rare;
+use model::shared_default;
 use model::spec::ProbeKind;
 use serde::{Deserialize, Serialize};
 
@@ -24,13 +26,13 @@ pub(crate) struct RunFacts {
     #[serde(default)]
     pub(crate) sink: Option<Sink>,
     #[serde(default, rename = "troubles")]
-    pub(crate) faults: RunFaults,
-    #[serde(default, skip_serializing_if = "Health::is_fresh")]
-    pub(crate) health: Health,
-    #[serde(default, skip_serializing_if = "Health::is_fresh")]
-    pub(crate) live: Health,
-    #[serde(default, skip_serializing_if = "Readiness::is_fresh")]
-    pub(crate) ready: Readiness,
+    pub(crate) faults: Rare<RunFaults>,
+    #[serde(default, skip_serializing_if = "Rare::is_default")]
+    pub(crate) health: Rare<Health>,
+    #[serde(default, skip_serializing_if = "Rare::is_default")]
+    pub(crate) live: Rare<Health>,
+    #[serde(default, skip_serializing_if = "Rare::is_default")]
+    pub(crate) ready: Rare<Readiness>,
     /// Why the agent kills it; empty as long as it does not.
     #[serde(default, rename = "sentence", skip_serializing_if = "String::is_empty")]
     pub(crate) kill_reason: String,
@@ -41,6 +43,8 @@ pub(crate) struct RunFacts {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) dependencies: Vec<DependencyRun>,
 }
+
+shared_default!(RunFaults, Health, Readiness);
 
 /// What is wrong around a run that is up, each as a sentence of its status; empty where nothing is.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,7 +84,8 @@ impl CurrentRun {
             faults: RunFaults {
                 log: sink.map_or_else(String::new, |sink| sink.instead_of_log.clone()),
                 ..RunFaults::default()
-            },
+            }
+            .into(),
             launch_digest: cmd.map_or(0, |cmd| cmd.launch_digest),
             ..RunFacts::default()
         };

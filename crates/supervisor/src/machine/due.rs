@@ -21,12 +21,12 @@ impl Process {
                     Step::AwaitNeeds | Step::AwaitDependents => order::due(work, cx),
                     // Only after an observation that failed: otherwise these steps pass at once.
                     Step::Begin | Step::Close(_) => Some(next_poll(work.began_boot_ms, now)),
-                    Step::Command { cmd, .. } => Some(match cmd.role {
+                    Step::Command { cmd, candidate } => Some(match cmd.role {
                         Role::Start | Role::Restart => {
                             let check = foreground_at(cmd, cx);
-                            let poll = next_poll(cmd.began_boot_ms, now);
-                            let check = if check > now { check } else { poll };
-                            late.min(check).min(poll)
+                            let look = next_look(cmd, candidate.as_ref(), now);
+                            let check = if check > now { check } else { look };
+                            late.min(check).min(look)
                         }
                         Role::Stop | Role::Reload | Role::Kill => late,
                     }),
@@ -67,6 +67,17 @@ pub(super) fn foreground_at(cmd: &Cmd, cx: &Context<'_>) -> u64 {
 /// When a candidate has passed its start check.
 pub(super) fn up_at(candidate: &Candidate, command_ended: u64, cx: &Context<'_>) -> u64 {
     candidate.first_boot_ms.max(command_ended) + cx.start_check_ms()
+}
+
+/// When to look again at a start command that is still running. The runner also looks when it is executed, and the kernel
+/// reports its end; in between, it may execute another program, or something that it started may write the pid file.
+fn next_look(cmd: &Cmd, candidate: Option<&Candidate>, now: u64) -> u64 {
+    const SOON_MS: [u64; 2] = [20, 100];
+    const EVERY_MS: u64 = 500;
+    let elapsed = now.saturating_sub(cmd.began_boot_ms);
+    let soon = SOON_MS.into_iter().find(|at| elapsed < *at);
+    let soon = soon.filter(|_| candidate.is_none());
+    cmd.began_boot_ms + soon.unwrap_or((elapsed / EVERY_MS + 1) * EVERY_MS)
 }
 
 /// Polls often at first and rarely later.

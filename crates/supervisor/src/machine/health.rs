@@ -49,10 +49,6 @@ pub(crate) struct Health {
 }
 
 impl Health {
-    pub(super) fn is_fresh(&self) -> bool {
-        *self == Self::default()
-    }
-
     pub(super) fn sentence(&self) -> &str {
         &self.sentence
     }

@@ -158,6 +158,7 @@ impl Process {
             Some(alive) => Some(alive),
             None => observed.main.map(|main| as_foreground_run(&cmd, main)),
         };
+        let is_shown = cx.start_check_ms() == 0;
         let candidate = match (candidate, found) {
             (Some(candidate), Some(alive)) if candidate.alive.run == alive.run => {
                 Some(Candidate { alive, ..candidate })
@@ -166,6 +167,7 @@ impl Process {
                 alive,
                 first_boot_ms: now,
                 died: None,
+                is_shown,
             }),
             (_, None) => None,
         };
@@ -213,6 +215,7 @@ impl Process {
                     alive,
                     first_boot_ms: now,
                     died: None,
+                    is_shown: false,
                 });
                 if now >= up_at(&candidate, ended, cx) {
                     return self.started(work, alive, cx, out);

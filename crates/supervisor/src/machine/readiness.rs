@@ -2,12 +2,13 @@
 //! between the states ready and running. The live probe counts like `health_cmd`.
 
 use model::event::EventKind;
+use model::rare::Rare;
 use model::spec::probes::ProbeRule;
 use model::spec::{ProbeAction, ProbeKind};
 use model::{Flag, Op};
 use serde::{Deserialize, Serialize};
 
-use super::health::{Health, HealthRule};
+use super::health::HealthRule;
 use super::recover::up_or_unseen;
 use super::restart::emit;
 use super::{
@@ -44,10 +45,6 @@ enum Turn {
 }
 
 impl Readiness {
-    pub(super) fn is_fresh(&self) -> bool {
-        *self == Self::default()
-    }
-
     pub(super) fn is_ready(&self) -> bool {
         self.is_ready
     }
@@ -167,14 +164,14 @@ impl Process {
                 out.push(emit(EventKind::ProcessReady, reason, None));
             }
             (Turn::NotReady, ProbeAction::Event | ProbeAction::Restart) => {
-                let Readiness { why, was_ready, .. } = &current.facts.ready;
+                let Readiness { why, was_ready, .. } = &*current.facts.ready;
                 let times = rule.failures();
                 let reason =
                     format!("not ready: probes.ready failed {times} times in a row: {why}");
                 let restarts = *was_ready && is_kept_running && action == ProbeAction::Restart;
                 out.push(emit(EventKind::ProcessNotReady, &reason, None));
                 if restarts {
-                    current.facts.ready = Readiness::default();
+                    current.facts.ready = Rare::default();
                     self.restart_unhealthy(reason, true, cx, out);
                 }
             }
@@ -271,10 +268,10 @@ impl Process {
                 }
             }
             if probes.ready.is_none() {
-                current.facts.ready = Readiness::default();
+                current.facts.ready = Rare::default();
             }
             if probes.live.is_none() {
-                current.facts.live = Health::default();
+                current.facts.live = Rare::default();
             }
         }
         if probes.ready.is_none() {

@@ -55,13 +55,16 @@ impl Process {
         let comes_up = self.work().and_then(|work| {
             let (cmd, candidate) = work.step.progress();
             let candidate = candidate.filter(|candidate| candidate.died.is_none());
-            let alive = candidate.map(|candidate| candidate.alive);
             match cmd {
-                Some(cmd) => alive
+                Some(cmd) => candidate
                     // The command may be only the launcher of the process, whatever its name.
-                    .filter(|alive| alive.run != cmd.run || self.stays_in_foreground)
+                    .filter(|candidate| {
+                        let is_command = candidate.alive.run == cmd.run;
+                        !is_command || candidate.is_shown || self.stays_in_foreground
+                    })
+                    .map(|candidate| candidate.alive)
                     .or_else(|| self.stays_again(cmd)),
-                None => alive,
+                None => candidate.map(|candidate| candidate.alive),
             }
         });
         comes_up.or(self.current().map(|current| current.alive))
@@ -192,7 +195,7 @@ impl Process {
             limit,
             ready_probe,
             live_probe,
-        } = &current.facts.faults;
+        } = &*current.facts.faults;
         let (health, live) = (&current.facts.health, &current.facts.live);
         let not_ready = current.facts.ready.sentence();
         self.message_with(&[
@@ -211,7 +214,8 @@ impl Process {
     /// What the health checks of the current run have shown; empty as long as nothing is known.
     pub(crate) fn health(&self) -> &str {
         self.current().map_or("", |current| {
-            let words = [&current.facts.health, &current.facts.live].map(Health::word);
+            let facts = &current.facts;
+            let words = [&*facts.health, &*facts.live].map(Health::word);
             let known = words.into_iter().filter(|word| !word.is_empty());
             // What is wrong comes before what is well.
             known

@@ -114,6 +114,9 @@ pub(crate) struct Candidate {
     pub(crate) alive: LiveRun,
     pub(crate) first_boot_ms: u64,
     pub(crate) died: Option<Exit>,
+    /// The status shows it although it may be only the launcher of the process: its spec asks for no start check.
+    #[serde(default, rename = "shown", skip_serializing_if = "is_false")]
+    pub(crate) is_shown: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -20,6 +20,7 @@ use std::ffi::CString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use model::FullName;
 use model::kernel::{KernelFeature, KernelFeatures};
@@ -51,6 +52,8 @@ pub(crate) struct Cgroups {
     strays: HashSet<FullName>,
     /// Forgotten processes whose groups were not empty.
     left_running: Vec<FullName>,
+    /// For each hierarchy whether it may have groups of this agent. Most agents have none in v1, where only limits are set.
+    may_have_groups: Vec<AtomicBool>,
 }
 
 /// The groups of a new command.
@@ -61,6 +64,17 @@ pub(crate) struct CommandGroups {
     /// The `cgroup.procs` of v1 groups that it must join before it is executed.
     pub(crate) joins: Vec<CString>,
 }
+
+/// A group that was made for a command.
+#[derive(Debug)]
+struct NewGroup {
+    entry: GroupEntry,
+    /// It did not exist before.
+    is_new: bool,
+}
+
+/// For a hierarchy that is not listed.
+static ANY_GROUPS: AtomicBool = AtomicBool::new(true);
 
 /// Whether a spec has hard limits.
 pub(crate) fn is_asked(runtime: &Runtime) -> bool {
@@ -116,7 +130,12 @@ impl Cgroups {
             refusal,
             strays: HashSet::new(),
             left_running: Vec::new(),
+            may_have_groups: Vec::new(),
         };
+        let ours = cgroups.ours();
+        let exists = |hierarchy: &Hierarchy| hierarchy.at.join(&ours).exists();
+        let exists = cgroups.hierarchies.iter().map(exists);
+        cgroups.may_have_groups = exists.map(AtomicBool::new).collect();
         cgroups.home = cgroups.find_home();
         if cgroups.home.is_some() {
             cgroups.strays = strays::find(agent, |pid| cgroups.leaf_of(pid).is_some());
@@ -185,32 +204,37 @@ impl Cgroups {
     pub(crate) fn for_process(&self, name: &FullName, runtime: &Runtime) -> CommandGroups {
         let group = self.make(&leaf(name), &["memory"]);
         // The status says which limits it lacks once it is up.
-        let (joins, _) = self.limit(name, runtime);
-        CommandGroups { group, joins }
+        let is_new = group.as_ref().is_some_and(|made| made.is_new);
+        let (joins, _) = self.limit_group(name, runtime, is_new);
+        CommandGroups {
+            group: group.map(|made| made.entry),
+            joins,
+        }
     }
 
     /// Creates the group of any other command.
     pub(crate) fn for_command(&self) -> CommandGroups {
         CommandGroups {
-            group: self.make(COMMANDS, &[]),
+            group: self.make(COMMANDS, &[]).map(|made| made.entry),
             joins: Vec::new(),
         }
     }
 
     /// Creates a group, with these controllers for accounting if possible. A command runs without one, too.
-    fn make(&self, leaf: &str, accounts: &[&str]) -> Option<GroupEntry> {
+    fn make(&self, leaf: &str, accounts: &[&str]) -> Option<NewGroup> {
         let home = self.home.as_ref()?;
         let accounts = accounts.iter().copied();
         let accounts: Vec<&str> = accounts.filter(|name| home.controls(name)).collect();
         let below = self.below(leaf);
         // An empty group is created again: `cgroup.kill` may still act on it, and its counters start at zero.
-        Group::at(home.at.join(&below)).remove();
+        let group = Group::at(home.at.join(&below));
+        let is_new = group.remove() || !group.path().exists();
         let made = home.make(&below, &accounts);
         let entry = made
             .or_else(|_| home.make(&below, &[]))
             .and_then(|at| Group::at(at).entry());
         match entry {
-            Ok(entry) => Some(entry),
+            Ok(entry) => Some(NewGroup { entry, is_new }),
             Err(error) => {
                 let group = below.display();
                 tracing::debug!(%group, %error, "a control group cannot be made");
@@ -222,11 +246,21 @@ impl Cgroups {
     /// Sets the hard limits of a process. Returns the v1 groups to join for them, and a message about the limits that are not
     /// available, empty if all are.
     pub(crate) fn limit(&self, name: &FullName, runtime: &Runtime) -> (Vec<CString>, String) {
+        self.limit_group(name, runtime, false)
+    }
+
+    /// The same; a new v2 group has no limits to lift.
+    fn limit_group(
+        &self,
+        name: &FullName,
+        runtime: &Runtime,
+        is_new: bool,
+    ) -> (Vec<CString>, String) {
         let mut joins: Vec<CString> = Vec::new();
         let mut lacks: Vec<String> = Vec::new();
         for setting in limits::settings(runtime, self.cores) {
             if setting.1.is_none() {
-                self.lift(name, setting);
+                self.lift(name, setting, is_new);
                 continue;
             }
             match self.set(name, setting) {
@@ -248,6 +282,22 @@ impl Cgroups {
         hierarchies.find(|hierarchy| hierarchy.controls(controller))
     }
 
+    /// The hierarchy with this controller, if it may have groups of this agent.
+    fn used_with(&self, controller: &str) -> Option<&Hierarchy> {
+        let hierarchy = self.with(controller)?;
+        let is_used = match hierarchy.version {
+            Version::Two => true,
+            Version::One => self.may_have_groups(hierarchy).load(Ordering::Relaxed),
+        };
+        is_used.then_some(hierarchy)
+    }
+
+    fn may_have_groups(&self, hierarchy: &Hierarchy) -> &AtomicBool {
+        let mut all = self.hierarchies.iter().zip(&self.may_have_groups);
+        let found = all.find(|(known, _)| *known == hierarchy);
+        found.map_or(&ANY_GROUPS, |(_, known)| known)
+    }
+
     /// Sets one limit; returns the `cgroup.procs` to join in v1.
     fn set(&self, name: &FullName, setting: Setting) -> Result<Option<CString>, String> {
         let controller = setting.0.name();
@@ -262,6 +312,8 @@ impl Cgroups {
         let at = hierarchy
             .make(&below, &[controller])
             .map_err(|error| failed("made", &hierarchy.at.join(&below), &error))?;
+        self.may_have_groups(hierarchy)
+            .store(true, Ordering::Relaxed);
         for (file, value) in limits::files(hierarchy.version, setting) {
             let path = at.join(file);
             fs::write(&path, value).map_err(|error| failed("written", &path, &error))?;
@@ -279,10 +331,13 @@ impl Cgroups {
     }
 
     /// Removes a limit from a group that may exist.
-    fn lift(&self, name: &FullName, setting: Setting) {
-        let Some(hierarchy) = self.with(setting.0.name()) else {
+    fn lift(&self, name: &FullName, setting: Setting, is_new: bool) {
+        let Some(hierarchy) = self.used_with(setting.0.name()) else {
             return;
         };
+        if is_new && hierarchy.version == Version::Two {
+            return;
+        }
         let at = hierarchy.at.join(self.below(&leaf(name)));
         for (file, value) in limits::files(hierarchy.version, setting) {
             let path = at.join(file);
@@ -310,11 +365,15 @@ impl Cgroups {
 
     /// Whether a process is in the v2 group of this name.
     pub(crate) fn holds(&self, name: &FullName, pid: i32) -> bool {
-        self.leaf_of(pid).is_some_and(|found| found == leaf(name))
+        let home = self.home.as_ref();
+        home.is_some_and(|home| self.is_in(home, &leaf(name), pid))
     }
 
     /// Whether a process is in every group that has its hard limits.
     pub(crate) fn limits_hold(&self, name: &FullName, runtime: &Runtime, pid: i32) -> bool {
+        if !is_asked(runtime) {
+            return true;
+        }
         let text = fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
         let settings = limits::settings(runtime, self.cores).into_iter();
         let mut asked = settings.filter(|(_, value)| value.is_some());
@@ -367,6 +426,7 @@ mod tests {
             refusal: "",
             strays: HashSet::new(),
             left_running: Vec::new(),
+            may_have_groups: Vec::new(),
         };
         let name: FullName = "gse/p".parse().unwrap();
         let runtime = Runtime {
@@ -430,6 +490,7 @@ mod tests {
             refusal: "",
             strays: HashSet::new(),
             left_running: Vec::new(),
+            may_have_groups: Vec::new(),
         };
         let ours = at.path().join("muster/a/gse:p");
         let theirs = at.path().join("user.slice/muster/a/gse:p");

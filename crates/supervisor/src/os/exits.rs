@@ -21,6 +21,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 use super::procfs::{self, Stat};
+use super::spawn::FailurePipe;
 use super::{kernel, shortage};
 use crate::machine::Run;
 use polled::{Polled, RunStatus};
@@ -38,7 +39,12 @@ pub(crate) struct Exits {
     polled: Polled,
     /// Zombies that other code of this program may wait for, with the time of their discovery.
     left: HashMap<Run, u64>,
+    /// Children that have executed their commands.
+    executed: Vec<Run>,
 }
+
+/// Marks the failure pipe of a child in the data of its epoll event, whose lower half is the pid.
+const FAILURE_PIPE: u64 = 1 << 32;
 
 #[derive(Debug)]
 struct Watched {
@@ -56,6 +62,7 @@ impl Exits {
             watched: HashMap::new(),
             polled: Polled::new(),
             left: HashMap::new(),
+            executed: Vec::new(),
         })
     }
 
@@ -75,6 +82,22 @@ impl Exits {
         if let Err(why) = added {
             self.polled.add(run, polled::Parent::Us, &why);
         }
+    }
+
+    /// Lets [`Self::take_executed`] tell when this child has executed its command. Without it the child is observed by the
+    /// machine's timers alone.
+    pub(crate) fn watch_execution(&self, run: Run, pipe: &FailurePipe) {
+        let data = epoll::EventData::new_u64(FAILURE_PIPE | run.pid as u64);
+        // Once: a later child may hold the pipe open for a moment after the agent has closed it.
+        let flags = epoll::EventFlags::IN | epoll::EventFlags::ONESHOT;
+        if let Err(error) = epoll::add(self.epoll.get_ref(), pipe, data, flags) {
+            tracing::debug!(%error, "cannot watch the execution of a command");
+        }
+    }
+
+    /// The children that have executed their commands since the last call.
+    pub(crate) fn take_executed(&mut self) -> Vec<Run> {
+        std::mem::take(&mut self.executed)
     }
 
     fn add(&mut self, run: Run, pidfd: OwnedFd) -> io::Result<()> {
@@ -195,6 +218,14 @@ impl Exits {
             };
             for event in &events {
                 let pid = event.data.u64() as i32;
+                if event.data.u64() & FAILURE_PIPE != 0 {
+                    // A report in the pipe says that the command could not be executed.
+                    let flags = event.flags;
+                    let is_report = flags.contains(epoll::EventFlags::IN);
+                    let run = self.run_of(pid).filter(|_| !is_report);
+                    self.executed.extend(run);
+                    continue;
+                }
                 if let Some(watched) = self.watched.remove(&pid) {
                     let exit = exit_of(watched.run, Some(&watched.pidfd));
                     let _ = epoll::delete(self.epoll.get_ref(), &watched.pidfd);

@@ -80,6 +80,14 @@ pub(crate) struct OpenRuns {
     timed_boot_ms: u64,
 }
 
+impl OpenRuns {
+    /// Whether a process besides the agent may have the output of this run open.
+    fn may_be_open(&self, run: RunId) -> bool {
+        let is_unknown = self.newest.is_none();
+        is_unknown || self.newest == Some(run) || self.inherited.contains(&run)
+    }
+}
+
 impl KeptRuns {
     pub(crate) fn in_dir(dir: PathBuf, keep: u32, max_bytes: u64) -> Self {
         Self {
@@ -99,15 +107,15 @@ impl KeptRuns {
     }
 
     /// Makes an empty output for a new run, and removes what is too old; `keep` is how many the process wants kept, 0 for
-    /// as many as of every process. The newest run so far may have been deleted: its number is not given to another.
+    /// as many as of every process. The newest `known` run may have been deleted: its number is not given to another.
     pub(crate) fn begin(
         &self,
         name: &FullName,
         began: UnixMillis,
-        newest: Option<RunId>,
+        known: &OpenRuns,
         keep: u32,
     ) -> io::Result<(Sink, OwnedFd, OpenRuns)> {
-        let (folder, open) = self.make_room(name, began, newest, (keep, false))?;
+        let (folder, open) = self.make_room(name, began, known, (keep, false))?;
         let path = folder.join(open.newest.map_or_else(String::new, file_name));
         let file = spools::create_output(&path)?;
         let sink = Sink {
@@ -124,11 +132,11 @@ impl KeptRuns {
         &self,
         name: &FullName,
         began: UnixMillis,
-        newest: Option<RunId>,
+        known: &OpenRuns,
         keep: u32,
         sink: &Sink,
     ) -> io::Result<OpenRuns> {
-        let (folder, open) = self.make_room(name, began, newest, (keep, true))?;
+        let (folder, open) = self.make_room(name, began, known, (keep, true))?;
         let file = open.newest.map_or_else(String::new, file_name);
         let place = LogPlace {
             path: sink.path.clone(),
@@ -142,30 +150,48 @@ impl KeptRuns {
 
     /// Removes the newest run: its command could not be executed.
     pub(crate) fn take_back(&self, name: &FullName, id: RunId) {
-        remove_run(&self.folder(name), id);
+        let folder = self.folder(name);
+        let output = file_name(id);
+        for file in [format!("{output}.{LOG}"), output] {
+            // It has one of both.
+            let _ = fs::remove_file(folder.join(file));
+        }
     }
 
     fn make_room(
         &self,
         name: &FullName,
         began: UnixMillis,
-        newest: Option<RunId>,
+        known: &OpenRuns,
         (keep, is_log): (u32, bool),
     ) -> io::Result<(PathBuf, OpenRuns)> {
         let folder = self.folder(name);
-        make_private(&folder)?;
-        let runs = list(&folder)?;
+        let is_new = make_private(&folder)?;
+        let FolderContent { runs, times } = match is_new {
+            true => FolderContent::default(),
+            false => FolderContent::read(&folder)?,
+        };
+        let newest = known.newest;
         let found = runs.last().map(|run| run.id);
         let last = [found, newest].into_iter().flatten();
         let last = last.map(|run| run.number).max();
-        let last = last.or_else(|| history::last_ended(&folder)).unwrap_or(0);
+        let last = match last {
+            None if !is_new => history::last_ended(&folder),
+            known => known,
+        };
+        let last = last.unwrap_or(0);
         let id = RunId {
             number: last.checked_add(1).unwrap_or(1),
             began,
         };
+        let forget_times = |number: u32| {
+            if times.contains(&number) {
+                let _ = fs::remove_file(times_path(&folder, number));
+            }
+        };
         for gone in [newest.filter(|newest| Some(*newest) != found), Some(id)] {
             // The recorded lengths of an output that was deleted.
-            let _ = gone.map(|run| fs::remove_file(times_path(&folder, run.number)));
+            let _ = gone.map(|run| forget_times(run.number));
         }
         let keep = match keep {
             0 => self.keep,
@@ -179,13 +205,17 @@ impl KeptRuns {
             ..OpenRuns::default()
         };
         for (index, run) in runs.iter().enumerate() {
-            let is_open = is_open_elsewhere(run);
+            // No process can open an output again that all have closed.
+            let may_be_open = known.may_be_open(run.id);
+            let is_open = may_be_open && is_open_elsewhere(run);
             // An output that a process still has open would grow on unseen without its name.
             if index < n_much_too_old || (index < n_old && !is_open) {
-                remove_run(&folder, run.id);
+                // It may be gone already.
+                let _ = fs::remove_file(&run.path);
+                forget_times(run.id.number);
                 continue;
             }
-            if !run.is_log {
+            if may_be_open && !run.is_log {
                 // It may be gone with the process that it belonged to.
                 let _ = sink::cut_if_long(&run.path, self.max_bytes);
             }
@@ -279,15 +309,16 @@ impl KeptRun {
     }
 }
 
-/// Creates a folder that only the agent can enter.
-pub(crate) fn make_private(folder: &Path) -> io::Result<()> {
+/// Creates a folder that only the agent can enter; false if it is there already.
+pub(crate) fn make_private(folder: &Path) -> io::Result<bool> {
     match DirBuilder::new().mode(0o700).create(folder) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             // The folder above was removed while the agent runs.
-            DirBuilder::new().mode(0o700).recursive(true).create(folder)
+            let made = DirBuilder::new().mode(0o700).recursive(true).create(folder);
+            made.map(|()| true)
         }
-        made => made,
+        made => made.map(|()| true),
     }
 }
 
@@ -343,35 +374,44 @@ fn parse_file_name(name: &str) -> Option<(RunId, bool)> {
     Some((id, is_log))
 }
 
-/// The runs in a folder, oldest first; none if there is no folder.
-fn list(folder: &Path) -> io::Result<Vec<KeptRun>> {
-    let entries = match fs::read_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries?,
-    };
-    let mut runs = Vec::new();
-    for entry in entries {
-        let entry = entry?;
-        let name = entry.file_name();
-        if let Some((id, is_log)) = name.to_str().and_then(parse_file_name) {
-            let path = entry.path();
-            runs.push(KeptRun { id, path, is_log });
-        }
-    }
-    runs.sort_by_key(|run| run.id.number);
-    Ok(runs)
+/// What the folder of a process has.
+#[derive(Debug, Default)]
+struct FolderContent {
+    /// The runs, oldest first.
+    runs: Vec<KeptRun>,
+    /// The numbers of runs with recorded lengths.
+    times: Vec<u32>,
 }
 
-fn remove_run(folder: &Path, id: RunId) {
-    let file = file_name(id);
-    for name in [
-        file.clone(),
-        format!("{file}.{LOG}"),
-        format!("{}.{TIMES}", id.number),
-    ] {
-        // Most of these do not exist.
-        let _ = fs::remove_file(folder.join(name));
+impl FolderContent {
+    /// Nothing if there is no folder.
+    fn read(folder: &Path) -> io::Result<Self> {
+        let mut content = Self::default();
+        let entries = match fs::read_dir(folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(content),
+            entries => entries?,
+        };
+        for entry in entries {
+            let entry = entry?;
+            let name = entry.file_name();
+            let Some(name) = name.to_str() else {
+                continue;
+            };
+            if let Some((id, is_log)) = parse_file_name(name) {
+                let path = entry.path();
+                content.runs.push(KeptRun { id, path, is_log });
+            } else if let Some((number, TIMES)) = name.split_once('.') {
+                content.times.extend(number.parse::<u32>());
+            }
+        }
+        content.runs.sort_by_key(|run| run.id.number);
+        Ok(content)
     }
+}
+
+/// The runs in a folder, oldest first; none if there is no folder.
+fn list(folder: &Path) -> io::Result<Vec<KeptRun>> {
+    Ok(FolderContent::read(folder)?.runs)
 }
 
 /// Whether a process besides the agent has the output open, as far as can be known.
@@ -402,7 +442,9 @@ mod tests {
     }
 
     fn begin(runs: &KeptRuns, at: i64, text: &str) -> (Sink, OpenRuns) {
-        let (sink, output, open) = runs.begin(&name("a/b"), UnixMillis(at), None, 0).unwrap();
+        let (sink, output, open) = runs
+            .begin(&name("a/b"), UnixMillis(at), &OpenRuns::default(), 0)
+            .unwrap();
         File::from(output).write_all(text.as_bytes()).unwrap();
         (sink, open)
     }
@@ -433,7 +475,9 @@ mod tests {
     fn an_output_that_is_still_open_is_kept_and_bounded_up_to_a_limit() {
         let dir = tempfile::tempdir().unwrap();
         let runs = kept(dir.path(), 1);
-        let (first, output, _) = runs.begin(&name("a/b"), UnixMillis(1), None, 0).unwrap();
+        let (first, output, _) = runs
+            .begin(&name("a/b"), UnixMillis(1), &OpenRuns::default(), 0)
+            .unwrap();
         let (_, open) = begin(&runs, 2, "");
         assert_eq!(open.inherited.len(), 1);
         assert!(first.path.exists());
@@ -442,7 +486,10 @@ mod tests {
         assert!(open.inherited.is_empty());
         assert!(!first.path.exists());
         let many: Vec<_> = (4..10)
-            .map(|at| runs.begin(&name("a/b"), UnixMillis(at), None, 0).unwrap())
+            .map(|at| {
+                runs.begin(&name("a/b"), UnixMillis(at), &OpenRuns::default(), 0)
+                    .unwrap()
+            })
             .collect();
         assert_eq!(runs.runs_of(&name("a/b")).len(), 2);
         drop(many);
@@ -461,7 +508,7 @@ mod tests {
             offset: 7,
             ..sink
         };
-        runs.begin_log(&name("a/b"), UnixMillis(2), None, 0, &log)
+        runs.begin_log(&name("a/b"), UnixMillis(2), &OpenRuns::default(), 0, &log)
             .unwrap();
         let place = runs.runs_of(&name("a/b")).pop().unwrap();
         assert_eq!(mode(&place.path), 0o600);

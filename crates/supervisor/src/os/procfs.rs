@@ -153,14 +153,36 @@ fn unless_short<T>(read: io::Result<Option<T>>) -> io::Result<Option<T>> {
 pub(crate) fn pids() -> io::Result<Vec<i32>> {
     let mut pids = Vec::new();
     for entry in fs::read_dir("/proc")? {
-        pids.extend(
-            entry?
-                .file_name()
-                .to_str()
-                .and_then(|name| name.parse::<i32>().ok()),
-        );
+        pids.extend(pid_of(&entry?));
     }
     Ok(pids)
+}
+
+fn pid_of(entry: &fs::DirEntry) -> Option<i32> {
+    entry.file_name().to_str()?.parse().ok()
+}
+
+/// The same walk one by one. It ends early if `/proc` cannot be read.
+#[derive(Debug)]
+pub(crate) struct Pids(Option<fs::ReadDir>);
+
+impl Pids {
+    pub(crate) fn begin() -> Self {
+        Self(fs::read_dir("/proc").ok())
+    }
+}
+
+impl Iterator for Pids {
+    type Item = i32;
+
+    fn next(&mut self) -> Option<i32> {
+        let entries = self.0.as_mut()?.map_while(Result::ok);
+        let pid = { entries }.find_map(|entry| pid_of(&entry));
+        if pid.is_none() {
+            self.0 = None;
+        }
+        pid
+    }
 }
 
 /// These processes, without those that are gone.

@@ -23,12 +23,20 @@ pub(crate) struct EndedRun {
 
 /// Adds the end of a run. A run that has one keeps it.
 pub(crate) fn add(path: &Path, run: EndedRun) -> io::Result<()> {
-    let mut runs = read(path);
-    if runs.iter().any(|known| known.number == run.number) {
+    let known = fs::read(path).unwrap_or_default();
+    let lines = known.split(|byte| *byte == b'\n');
+    let lines = lines.filter(|line| !line.is_empty());
+    let start = format!("{{\"number\":{},", run.number);
+    if lines
+        .clone()
+        .any(|line| line.starts_with(start.as_bytes()) && parse(line).is_some())
+    {
         return Ok(());
     }
-    if runs.len() >= 2 * MAX_RUNS {
-        runs.drain(..=runs.len() - MAX_RUNS);
+    if lines.count() >= 2 * MAX_RUNS {
+        let mut runs = read(path);
+        let n_old = (runs.len() + 1).saturating_sub(MAX_RUNS);
+        runs.drain(..n_old);
         runs.push(run);
         let lines = runs.iter().map(line).collect::<io::Result<Vec<String>>>()?;
         return fs::write(path, lines.concat());
@@ -46,9 +54,11 @@ pub(crate) fn add(path: &Path, run: EndedRun) -> io::Result<()> {
 pub(crate) fn read(path: &Path) -> Vec<EndedRun> {
     let bytes = fs::read(path).unwrap_or_default();
     let lines = bytes.split(|byte| *byte == b'\n');
-    lines
-        .filter_map(|line| serde_json::from_slice(line).ok())
-        .collect()
+    lines.filter_map(parse).collect()
+}
+
+fn parse(line: &[u8]) -> Option<EndedRun> {
+    serde_json::from_slice(line).ok()
 }
 
 /// Begins with a newline too: the line before it may have been cut.

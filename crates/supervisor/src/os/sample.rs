@@ -1,4 +1,5 @@
-//! Samples the usage of processes: one pass for all of them together.
+//! Samples the usage of processes: one pass for all of them together, in slices, because the agent has one thread and its
+//! other work must not wait for thousands of small files.
 //!
 //! The usage of a run is that of its family: the members of its control group (`grouped`), or, from a walk over `/proc`,
 //! the run, its descendants and its session. Memory is the sum of resident sets, so pages that members share count once
@@ -10,6 +11,7 @@ use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::cgroup::Group;
 use super::procfs::{self, Stat};
@@ -25,6 +27,10 @@ const SOCKETS_AGE: u32 = 6;
 /// a later pass.
 const MAX_LOOKUPS: usize = 32_768;
 
+/// From so many runs on, groups that are idle are read in every second pass only, and from twice as many in every third.
+const MANY_RUNS: usize = 2500;
+const MAX_PAUSE: u32 = 3;
+
 /// The usage of one run's family.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Sample {
@@ -32,6 +38,8 @@ pub(crate) struct Sample {
     pub(crate) cpu: f64,
     pub(crate) mem: f64,
     pub(crate) fd: u32,
+    /// It used no CPU since the last pass.
+    pub(crate) is_idle: bool,
 }
 
 /// A run to sample with its family.
@@ -40,6 +48,8 @@ pub(crate) struct Root {
     pub(crate) run: Run,
     /// The control group that holds all of the family.
     pub(crate) group: Option<Group>,
+    /// It is read in every pass, also while it is idle.
+    pub(crate) is_limited: bool,
 }
 
 /// The members of a family, each with its count of descriptors.
@@ -71,17 +81,53 @@ struct Sockets {
     run: Run,
     fd: u32,
     age: u32,
+    /// None for a process that has no sockets, as most have none.
+    open: Option<Box<OpenSockets>>,
+}
+
+#[derive(Debug)]
+struct OpenSockets {
     inodes: Vec<u32>,
     /// Those that were TCP sockets in the last pass.
     tcp: Vec<u32>,
 }
 
-/// The families of one pass.
+/// One pass over the families of many runs, which may be interrupted after each of them.
 #[derive(Debug, Default)]
 pub(crate) struct Pass {
     /// `None` for a family that could not be read.
     pub(crate) samples: Vec<Option<Sample>>,
+    roots: Vec<Root>,
     members: Vec<Members>,
+    /// The runs by their pids.
+    runs: HashMap<i32, Run>,
+    /// The next root whose group is read.
+    next_group: usize,
+    /// Roots without a group that could be read, and the next of them to look for in `tree`.
+    ungrouped: Vec<usize>,
+    next_ungrouped: usize,
+    walk: Option<Walk>,
+    tree: ProcessTree,
+    last_readings: HashMap<i32, LastReading>,
+    counts: HashMap<Run, GroupCounts>,
+    elapsed_ms: u64,
+    last_ticks: u64,
+    /// In how many passes an idle group is read once.
+    pause: u32,
+}
+
+/// A walk over all processes of the host.
+type Walk = procfs::Pids;
+
+/// The traffic of the families of a pass, which may be interrupted after each of them.
+#[derive(Debug)]
+pub(crate) struct Traffic {
+    /// Bytes per second over the TCP sockets of each family since the last call.
+    pub(crate) rates: Vec<u64>,
+    sockets: HashMap<u32, u64>,
+    owners: HashMap<i32, Sockets>,
+    elapsed_ms: Option<u64>,
+    n_lookups: usize,
 }
 
 /// The totals of one family.
@@ -112,73 +158,117 @@ impl Sampler {
         }
     }
 
-    /// Samples the families of these runs, in their order.
-    pub(crate) fn pass(&mut self, roots: &[Root]) -> Pass {
+    /// Begins to sample the families of these runs.
+    pub(crate) fn begin(&mut self, roots: Vec<Root>) -> Pass {
         let now = clock::boot_ms();
-        let elapsed_ms = self.last_boot_ms.map(|last| now.saturating_sub(last));
-        let last_ticks = self.last_boot_ms.unwrap_or(now) * clock::ticks_per_second() / 1000;
-        self.last_boot_ms = Some(now);
-        let readings = self.read_groups(roots);
-        let wants_walk = readings.iter().any(Option::is_none);
-        let stats: Vec<Stat> = match wants_walk {
-            true => {
-                let pids = procfs::pids().unwrap_or_default().into_iter();
-                pids.filter_map(|pid| self.read(pid)).collect()
-            }
-            false => Vec::new(),
-        };
-        let tree = ProcessTree::of(&stats);
-        let mut next: HashMap<i32, LastReading> = HashMap::with_capacity(self.last_readings.len());
-        let mut counts: HashMap<Run, GroupCounts> = HashMap::with_capacity(self.counts.len());
-        let mut pass = Pass::default();
-        let capacity_secs = elapsed_ms.unwrap_or(0) as f64 / 1000.0 * self.cores;
-        for (root, look) in roots.iter().zip(readings) {
-            let (sample, members) = match look {
-                Some(GroupReading::Idle(idle)) => {
-                    for (run, _) in idle.members.iter() {
-                        next.extend(self.last_readings.remove_entry(&run.pid));
-                    }
-                    let same = (idle.sample(), Arc::clone(&idle.members));
-                    counts.insert(root.run, idle);
-                    same
-                }
-                Some(GroupReading::Busy(group)) => {
-                    // Members of a group are read only when the group was busy.
-                    let totals = self.totals(group.members.iter(), last_ticks, 0, &mut next);
-                    let ticks_secs = totals.ticks as f64 / clock::ticks_per_second() as f64;
-                    let used_secs = group.used_secs(last_ticks).unwrap_or(ticks_secs);
-                    let pages = group.memory_pages.unwrap_or(totals.pages);
-                    let sample = self.sample(used_secs, capacity_secs, pages, totals.fd);
-                    let members: Members = totals.members.into();
-                    let same = (sample, Arc::clone(&members));
-                    counts.insert(root.run, group.counted(sample, members));
-                    same
-                }
-                None => {
-                    let family = tree.family(root.run);
-                    let max_open_files = self.max_open_files;
-                    let totals =
-                        self.totals(family.into_iter(), last_ticks, max_open_files, &mut next);
-                    let used_secs = totals.ticks as f64 / clock::ticks_per_second() as f64;
-                    let sample = self.sample(used_secs, capacity_secs, totals.pages, totals.fd);
-                    (sample, totals.members.into())
-                }
-            };
-            pass.samples.push((!members.is_empty()).then_some(sample));
-            pass.members.push(members);
+        let last = self.last_boot_ms.replace(now);
+        let runs = roots.iter().map(|root| (root.run.pid, root.run));
+        Pass {
+            samples: vec![None; roots.len()],
+            members: vec![Members::default(); roots.len()],
+            runs: runs.collect(),
+            counts: HashMap::with_capacity(self.counts.len()),
+            elapsed_ms: last.map_or(0, |last| now.saturating_sub(last)),
+            last_ticks: last.unwrap_or(now) * clock::ticks_per_second() / 1000,
+            pause: ((roots.len() / MANY_RUNS) as u32 + 1).min(MAX_PAUSE),
+            roots,
+            ..Pass::default()
         }
-        self.last_readings = next;
-        self.counts = counts;
-        pass
     }
 
-    /// Adds the members up, and keeps their readings for the next pass.
+    /// Reads on until this moment; true when every family is sampled.
+    pub(crate) fn read_on(&mut self, pass: &mut Pass, until: Instant) -> bool {
+        while pass.next_group < pass.roots.len() {
+            let index = pass.next_group;
+            pass.next_group += 1;
+            if !self.sample_group(pass, index) {
+                pass.ungrouped.push(index);
+            }
+            if Instant::now() >= until {
+                return false;
+            }
+        }
+        if pass.walk.is_none() && !pass.ungrouped.is_empty() {
+            pass.walk = Some(procfs::Pids::begin());
+        }
+        if let Some(walk) = &mut pass.walk {
+            for pid in walk.by_ref() {
+                if let Some(stat) = self.read(pid) {
+                    pass.tree.add(stat);
+                }
+                if Instant::now() >= until {
+                    return false;
+                }
+            }
+        }
+        while let Some(index) = pass.ungrouped.get(pass.next_ungrouped).copied() {
+            pass.next_ungrouped += 1;
+            self.sample_family(pass, index);
+            if Instant::now() >= until {
+                return false;
+            }
+        }
+        self.last_readings = std::mem::take(&mut pass.last_readings);
+        self.counts = std::mem::take(&mut pass.counts);
+        true
+    }
+
+    /// Samples a family by its control group; false if that cannot be read.
+    fn sample_group(&mut self, pass: &mut Pass, index: usize) -> bool {
+        let root = &pass.roots[index];
+        let keeps = index < self.max_open_files;
+        let Some(reading) = self.read_group(root, keeps, pass) else {
+            return false;
+        };
+        let run = root.run;
+        let (sample, counts) = match reading {
+            GroupReading::Idle(idle) => {
+                for (run, _) in idle.members.iter() {
+                    let known = self.last_readings.remove_entry(&run.pid);
+                    pass.last_readings.extend(known);
+                }
+                (idle.sample(), idle)
+            }
+            GroupReading::Busy(group) => {
+                // Members of a group are read only when the group was busy.
+                let used_secs = group.used_secs(pass.last_ticks);
+                let members = group.members.iter();
+                let totals = self.totals(members, pass, 0, used_secs.is_none());
+                let ticks_secs = totals.ticks as f64 / clock::ticks_per_second() as f64;
+                let pages = group.memory_pages.unwrap_or(totals.pages);
+                let elapsed_ms = group.elapsed_ms.unwrap_or(pass.elapsed_ms);
+                let used_secs = used_secs.unwrap_or(ticks_secs);
+                let sample = self.sample(used_secs, elapsed_ms, pages, totals.fd);
+                (sample, group.counted(sample, totals.members.into()))
+            }
+        };
+        pass.members[index] = Arc::clone(&counts.members);
+        pass.samples[index] = (!counts.members.is_empty()).then_some(sample);
+        pass.counts.insert(run, counts);
+        true
+    }
+
+    /// Samples a family as the walk has found it.
+    fn sample_family(&mut self, pass: &mut Pass, index: usize) {
+        let root = pass.roots[index].run;
+        let tree = std::mem::take(&mut pass.tree);
+        let family = tree.family(root);
+        let max_open_files = self.max_open_files;
+        let totals = self.totals(family.into_iter(), pass, max_open_files, true);
+        pass.tree = tree;
+        let used_secs = totals.ticks as f64 / clock::ticks_per_second() as f64;
+        let sample = self.sample(used_secs, pass.elapsed_ms, totals.pages, totals.fd);
+        pass.samples[index] = (!totals.members.is_empty()).then_some(sample);
+        pass.members[index] = totals.members.into();
+    }
+
+    /// Adds the members up, and keeps their readings for the next pass if their ticks count.
     fn totals<'a>(
         &mut self,
         members: impl Iterator<Item = &'a Stat>,
-        last_ticks: u64,
+        pass: &mut Pass,
         max_open_files: usize,
-        next: &mut HashMap<i32, LastReading>,
+        counts_ticks: bool,
     ) -> FamilyTotals {
         let mut totals = FamilyTotals::default();
         for stat in members {
@@ -190,31 +280,33 @@ impl Sampler {
             totals.ticks += match before {
                 Some(seen) => total.saturating_sub(seen.ticks),
                 // Started since the last pass: all of it is new.
-                None if stat.start >= last_ticks => total,
+                None if stat.start >= pass.last_ticks => total,
                 None => 0,
             };
             totals.pages += stat.rss_pages;
             let fd = count_fds(run.pid);
             totals.fd += fd;
             totals.members.push((run, fd));
-            if !next.contains_key(&run.pid) {
+            if counts_ticks && !pass.last_readings.contains_key(&run.pid) {
                 let known = self
                     .last_readings
                     .remove(&run.pid)
                     .filter(|last_readings| last_readings.run == run);
                 let kept = known.and_then(|seen| seen.file);
                 let file = kept.or_else(|| {
-                    let keeps = next.len() < max_open_files;
+                    let keeps = pass.last_readings.len() < max_open_files;
                     keeps.then(|| open_stat(run.pid)).flatten()
                 });
                 let ticks = total;
-                next.insert(run.pid, LastReading { run, ticks, file });
+                let reading = LastReading { run, ticks, file };
+                pass.last_readings.insert(run.pid, reading);
             }
         }
         totals
     }
 
-    fn sample(&self, used_secs: f64, capacity_secs: f64, pages: u64, fd: u32) -> Sample {
+    fn sample(&self, used_secs: f64, elapsed_ms: u64, pages: u64, fd: u32) -> Sample {
+        let capacity_secs = elapsed_ms as f64 / 1000.0 * self.cores;
         Sample {
             cpu: match capacity_secs > 0.0 {
                 true => used_secs / capacity_secs * 100.0,
@@ -222,6 +314,7 @@ impl Sampler {
             },
             mem: pages as f64 / self.total_pages * 100.0,
             fd,
+            is_idle: false,
         }
     }
 
@@ -242,73 +335,103 @@ impl Sampler {
         Stat::read(pid)
     }
 
-    /// Bytes per second over the TCP sockets of each family of a pass, since the last call. Sees the sockets of the agent's
-    /// network namespace only.
-    pub(crate) fn traffic(&mut self, pass: &Pass) -> Vec<u64> {
+    /// Begins to find the traffic of the families of a pass. Sees the sockets of the agent's network namespace only.
+    pub(crate) fn begin_traffic(&mut self) -> Traffic {
         let now = clock::boot_ms();
-        let sockets = sockets::bytes_by_inode();
-        let elapsed_ms = self.traffic_boot_ms.map(|last| now.saturating_sub(last));
-        self.traffic_boot_ms = Some(now);
-        let mut lookups = MAX_LOOKUPS;
-        let mut owners = HashMap::new();
-        let mut rates = Vec::with_capacity(pass.members.len());
-        for members in &pass.members {
-            let mut bytes = 0;
-            if !sockets.is_empty() {
-                for (run, fd) in members.iter() {
-                    let known = self.owners.remove(&run.pid);
-                    let mut owned = refresh(known, *run, *fd, &sockets, &mut lookups);
-                    owned.tcp.clear();
-                    for inode in &owned.inodes {
-                        let Some(now) = sockets.get(inode) else {
-                            continue;
-                        };
-                        owned.tcp.push(*inode);
-                        let before = self.traffic.get(inode).copied().unwrap_or(0);
-                        bytes += now.saturating_sub(before);
-                    }
-                    owners.insert(run.pid, owned);
-                }
-            }
-            rates.push(match elapsed_ms {
+        let last = self.traffic_boot_ms.replace(now);
+        Traffic {
+            rates: Vec::new(),
+            sockets: sockets::bytes_by_inode(),
+            owners: HashMap::new(),
+            elapsed_ms: last.map(|last| now.saturating_sub(last)),
+            n_lookups: MAX_LOOKUPS,
+        }
+    }
+
+    /// Goes on until this moment; true when the traffic of every family is known.
+    pub(crate) fn traffic_on(
+        &mut self,
+        traffic: &mut Traffic,
+        pass: &Pass,
+        until: Instant,
+    ) -> bool {
+        while let Some(members) = pass.members.get(traffic.rates.len()) {
+            let sample = pass.samples[traffic.rates.len()];
+            let is_idle = sample.is_some_and(|sample| sample.is_idle);
+            let bytes = match traffic.sockets.is_empty() {
+                true => 0,
+                false => self.bytes_of(members, is_idle, traffic),
+            };
+            traffic.rates.push(match traffic.elapsed_ms {
                 Some(elapsed) if elapsed > 0 => bytes * 1000 / elapsed,
                 // Traffic before the first call gives no rate.
                 Some(_) | None => 0,
             });
+            if Instant::now() >= until {
+                return false;
+            }
         }
-        self.owners = owners;
-        self.traffic = sockets;
-        rates
+        self.owners = std::mem::take(&mut traffic.owners);
+        self.traffic = std::mem::take(&mut traffic.sockets);
+        true
+    }
+
+    /// What one family has sent and received since the last call.
+    fn bytes_of(&mut self, members: &Members, is_idle: bool, traffic: &mut Traffic) -> u64 {
+        let mut bytes = 0;
+        for (run, fd) in members.iter() {
+            let known = self.owners.remove(&run.pid);
+            let mut owned = refresh(known, *run, *fd, is_idle, traffic);
+            if let Some(open) = &mut owned.open {
+                open.tcp.clear();
+                for inode in &open.inodes {
+                    let Some(now) = traffic.sockets.get(inode) else {
+                        continue;
+                    };
+                    open.tcp.push(*inode);
+                    let before = self.traffic.get(inode).copied().unwrap_or(0);
+                    bytes += now.saturating_sub(before);
+                }
+            }
+            traffic.owners.insert(run.pid, owned);
+        }
+        bytes
     }
 }
 
-/// The sockets of a process: the known ones, unless its count of descriptors has changed or a TCP socket is gone.
+/// The sockets of a process: the known ones, unless its count of descriptors has changed or a TCP socket is gone. An idle
+/// process has opened none since.
 fn refresh(
     known: Option<Sockets>,
     run: Run,
     fd: u32,
-    sockets: &HashMap<u32, u64>,
-    lookups: &mut usize,
+    is_idle: bool,
+    traffic: &mut Traffic,
 ) -> Sockets {
     let known = known.filter(|known| known.run == run);
     let is_current = |known: &Sockets| {
+        let mut tcp = known.open.iter().flat_map(|open| &open.tcp);
         known.fd == fd
-            && known.age < SOCKETS_AGE
-            && known.tcp.iter().all(|inode| sockets.contains_key(inode))
+            && (known.age < SOCKETS_AGE || is_idle)
+            && tcp.all(|inode| traffic.sockets.contains_key(inode))
     };
     match known {
-        Some(known) if is_current(&known) || *lookups < fd as usize => Sockets {
+        Some(known) if is_current(&known) || traffic.n_lookups < fd as usize => Sockets {
             age: known.age.saturating_add(1),
             ..known
         },
         Some(_) | None => {
-            *lookups = lookups.saturating_sub(fd as usize);
+            traffic.n_lookups = traffic.n_lookups.saturating_sub(fd as usize);
+            let inodes = sockets::inodes_of(run.pid);
+            let open = (!inodes.is_empty()).then(|| OpenSockets {
+                inodes,
+                tcp: Vec::new(),
+            });
             Sockets {
                 run,
                 fd,
                 age: 0,
-                inodes: sockets::inodes_of(run.pid),
-                tcp: Vec::new(),
+                open: open.map(Box::new),
             }
         }
     }
@@ -328,31 +451,33 @@ fn count_fds(pid: i32) -> u32 {
     }
 }
 
-/// All processes with their parents and sessions.
-struct ProcessTree<'a> {
-    stats: &'a [Stat],
+/// Processes with their parents and sessions.
+#[derive(Debug, Default)]
+struct ProcessTree {
+    stats: Vec<Stat>,
     by_pid: HashMap<i32, usize>,
     by_parent: HashMap<i32, Vec<usize>>,
     by_session: HashMap<i32, Vec<usize>>,
 }
 
-impl<'a> ProcessTree<'a> {
-    fn of(stats: &'a [Stat]) -> Self {
-        let mut tree = Self {
-            stats,
-            by_pid: HashMap::with_capacity(stats.len()),
-            by_parent: HashMap::new(),
-            by_session: HashMap::new(),
-        };
-        for (index, stat) in stats.iter().enumerate().filter(|(_, stat)| stat.is_live()) {
-            tree.by_pid.insert(stat.pid, index);
-            tree.by_parent.entry(stat.ppid).or_default().push(index);
-            tree.by_session.entry(stat.session).or_default().push(index);
-        }
+impl ProcessTree {
+    fn of(stats: impl IntoIterator<Item = Stat>) -> Self {
+        let mut tree = Self::default();
+        stats.into_iter().for_each(|stat| tree.add(stat));
         tree
     }
 
-    fn family(&self, root: Run) -> Vec<&'a Stat> {
+    fn add(&mut self, stat: Stat) {
+        let index = self.stats.len();
+        self.stats.push(stat);
+        if stat.is_live() {
+            self.by_pid.insert(stat.pid, index);
+            self.by_parent.entry(stat.ppid).or_default().push(index);
+            self.by_session.entry(stat.session).or_default().push(index);
+        }
+    }
+
+    fn family(&self, root: Run) -> Vec<&Stat> {
         let Some(&first) = self.by_pid.get(&root.pid) else {
             return Vec::new();
         };
@@ -379,6 +504,23 @@ impl<'a> ProcessTree<'a> {
 mod tests {
     use super::*;
 
+    /// Each slice is as short as it can be.
+    fn whole_pass(sampler: &mut Sampler, run: Run) -> Pass {
+        let mut pass = sampler.begin(vec![Root {
+            run,
+            group: None,
+            is_limited: false,
+        }]);
+        while !sampler.read_on(&mut pass, Instant::now()) {}
+        pass
+    }
+
+    fn whole_traffic(sampler: &mut Sampler, pass: &Pass) -> Vec<u64> {
+        let mut traffic = sampler.begin_traffic();
+        while !sampler.traffic_on(&mut traffic, pass, Instant::now()) {}
+        traffic.rates
+    }
+
     #[test]
     fn a_family_is_the_session_and_all_descendants_once_each() {
         let process = |pid, ppid, session| Stat {
@@ -398,7 +540,8 @@ mod tests {
             process(20, 1, 20),
         ];
         let family = |pid, start| -> Vec<i32> {
-            let members = ProcessTree::of(&stats).family(Run { pid, start });
+            let tree = ProcessTree::of(stats);
+            let members = tree.family(Run { pid, start });
             members.iter().map(|stat| stat.pid).collect()
         };
         assert_eq!(family(10, 100), [10, 11, 12, 13, 14]);
@@ -422,27 +565,23 @@ mod tests {
             (client, server)
         };
         let me = Stat::read(std::process::id() as i32).unwrap().run();
-        let roots = [Root {
-            run: me,
-            group: None,
-        }];
         let mut sampler = Sampler::new();
         let first = talk();
         // The first pass keeps a file of ours open.
-        sampler.pass(&roots);
-        let pass = sampler.pass(&roots);
+        whole_pass(&mut sampler, me);
+        let pass = whole_pass(&mut sampler, me);
         let n_before = pass.samples[0].unwrap().fd;
-        sampler.traffic(&pass);
+        whole_traffic(&mut sampler, &pass);
         drop(first);
         let _second = talk();
         std::thread::sleep(std::time::Duration::from_millis(20));
-        let pass = sampler.pass(&roots);
+        let pass = whole_pass(&mut sampler, me);
         assert_eq!(
             pass.samples[0].unwrap().fd,
             n_before,
             "as many descriptors as before"
         );
-        let rate = sampler.traffic(&pass)[0];
+        let rate = whole_traffic(&mut sampler, &pass)[0];
         assert!(rate > 0, "{rate}");
     }
 
@@ -450,16 +589,12 @@ mod tests {
     fn our_own_figures_are_sane() {
         let me = Stat::read(std::process::id() as i32).unwrap().run();
         let mut sampler = Sampler::new();
-        let roots = [Root {
-            run: me,
-            group: None,
-        }];
-        sampler.pass(&roots);
+        whole_pass(&mut sampler, me);
         let begin = std::time::Instant::now();
         while begin.elapsed().as_millis() < 120 {
             std::hint::black_box(begin);
         }
-        let pass = sampler.pass(&roots);
+        let pass = whole_pass(&mut sampler, me);
         let sample = pass.samples[0].unwrap();
         assert!(sample.cpu > 1.0 && sample.cpu <= 110.0, "{sample:?}");
         assert!(sample.mem > 0.0 && sample.mem < 50.0, "{sample:?}");

@@ -44,10 +44,10 @@ pub(crate) fn words(error: &io::Error) -> String {
 
 /// An error when so few descriptors are free that the agent should start nothing.
 pub(crate) fn require_room() -> io::Result<()> {
-    let first = File::open("/dev/null")?;
     if has_room() {
         return Ok(());
     }
+    let first = File::open("/dev/null")?;
     let more = (1..ROOM).map(|_| rustix::io::fcntl_dupfd_cloexec(&first, 0));
     more.collect::<Result<Vec<_>, _>>()?;
     Ok(())

@@ -17,7 +17,7 @@
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString};
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags};
@@ -103,6 +103,12 @@ impl BlockedChild {
             pidfd: self.pidfd,
             failure_pipe: FailurePipe(self.failure_pipe),
         }
+    }
+}
+
+impl AsFd for FailurePipe {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 }
 

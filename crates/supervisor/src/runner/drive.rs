@@ -20,7 +20,7 @@ use crate::machine::{
     Action, Cmd, Depth, Event, Form, Observation, Phase, Role, Run, RunEnd, Sink,
 };
 use crate::os::family::WatchedRuns;
-use crate::os::kept_runs::{KeptRuns, OpenRuns, RunId};
+use crate::os::kept_runs::{KeptRuns, OpenRuns};
 use crate::os::observe_error::ObserveError;
 use crate::os::rights::OsRights;
 use crate::os::spawn::Launch;
@@ -36,6 +36,7 @@ impl Runner {
         let run = blocked_child.run;
         let child = blocked_child.release();
         self.exits.watch_child(run, child.pidfd);
+        self.exits.watch_execution(run, &child.failure_pipe);
         self.watchers.entry(run).or_default().push(key);
         if let Some(held) = self.held.get_mut(&key) {
             held.watched.push(run);
@@ -193,8 +194,13 @@ impl Runner {
         } = match role {
             Role::Start | Role::Restart => {
                 let rights = OsRights::of_user(Arc::clone(&user));
-                let newest = held.open_runs.newest;
-                run_output(&held.registration, &rights, &self.runs, now.unix, newest)
+                run_output(
+                    &held.registration,
+                    &rights,
+                    &self.runs,
+                    now.unix,
+                    &held.open_runs,
+                )
             }
             Role::Stop | Role::Reload | Role::Kill => {
                 self.spools.open().map(|(sink, file)| Output {
@@ -282,6 +288,15 @@ impl Runner {
         self.names.remove(&held.registration.name);
         self.order.remove(key, &held.registration.spec.after);
         self.order.has_changed(&held.registration.name);
+    }
+
+    /// A command of a process was executed: it has its name from here on.
+    pub(super) fn executed(&mut self, key: Key, run: Run) {
+        if let Some(held) = self.held.get_mut(&key) {
+            // Open, it would take a descriptor as long as the run lives.
+            held.failure_pipe.take_if(|(of, _)| *of == run);
+        }
+        self.drive(key, Event::Tick);
     }
 
     /// A run or command of a process ended.
@@ -415,7 +430,7 @@ fn run_output(
     rights: &OsRights,
     runs: &KeptRuns,
     now: UnixMillis,
-    newest: Option<RunId>,
+    known: &OpenRuns,
 ) -> io::Result<Output> {
     let (name, log_path) = (
         &registration.name,
@@ -423,7 +438,7 @@ fn run_output(
     );
     let keep = registration.spec.schedule.history;
     let kept = |instead_of_log: String| {
-        let (sink, file, runs) = runs.begin(name, now, newest, keep)?;
+        let (sink, file, runs) = runs.begin(name, now, known, keep)?;
         Ok(Output {
             sink: Sink {
                 instead_of_log,
@@ -439,7 +454,7 @@ fn run_output(
     match sink::open_log(log_path, name.name.as_str(), rights) {
         Ok((sink, file)) => {
             // Without this record the run has its log all the same; only the run before it is not found.
-            let runs = runs.begin_log(name, now, newest, keep, &sink).ok();
+            let runs = runs.begin_log(name, now, known, keep, &sink).ok();
             Ok(Output { sink, file, runs })
         }
         Err(why) => {

@@ -8,6 +8,9 @@ use tokio::sync::mpsc;
 use super::Key;
 use crate::Notice;
 
+/// For how many notices an empty queue keeps room.
+const KEPT_ROOM: usize = 64;
+
 #[derive(Debug)]
 pub(crate) struct Outbox {
     notices: mpsc::Sender<Notice>,
@@ -65,12 +68,15 @@ impl Outbox {
     /// A sync begins that covers everything written so far.
     pub(crate) fn sync_begins(&mut self) {
         self.must_sync = false;
-        self.syncing.append(&mut self.unsynced);
+        match self.syncing.is_empty() {
+            true => self.syncing = std::mem::take(&mut self.unsynced),
+            false => self.syncing.append(&mut self.unsynced),
+        }
     }
 
     /// The sync under way succeeded.
     pub(crate) fn synced(&mut self) {
-        self.ready.extend(self.syncing.drain(..));
+        self.ready.extend(std::mem::take(&mut self.syncing));
     }
 
     /// The sync under way failed: its notices wait for the next.
@@ -101,6 +107,17 @@ impl Outbox {
                     permit.send(notice);
                 }
             }
+        }
+        self.give_room_back();
+    }
+
+    /// After a burst: what is empty needs no room.
+    fn give_room_back(&mut self) {
+        if self.ready.capacity() > KEPT_ROOM {
+            self.ready = VecDeque::new();
+        }
+        if self.changed.capacity() > KEPT_ROOM {
+            (self.changed, self.changed_set) = (VecDeque::new(), HashSet::new());
         }
     }
 

@@ -61,15 +61,21 @@ impl Runner {
         };
         let is_regular = self.flood_rounds == 0;
         self.bound_rounds = self.bound_rounds.wrapping_add(u32::from(is_regular));
-        let all = is_regular && self.bound_rounds.is_multiple_of(BOUND_ALL_EVERY);
-        let idle = is_regular && self.bound_rounds.is_multiple_of(BOUND_IDLE_EVERY);
+        // Each process has its own round, so that no round looks at thousands of files.
+        let round = self.bound_rounds;
+        let is_turn =
+            |key: &Key, every: u32| is_regular && round.wrapping_add(key.0).is_multiple_of(every);
         let max = self.options.output_max;
         let now = clock::now();
         let mut is_flooded = false;
         let mut long = Vec::new();
         let mut hidden = Vec::new();
         for (key, held) in &mut self.held {
-            if !held.output.grows && !idle && (!all || held.is_idle_with_spool()) {
+            let every = match held.is_idle_with_spool() {
+                true => BOUND_IDLE_EVERY,
+                false => BOUND_ALL_EVERY,
+            };
+            if !held.output.grows && !is_turn(key, every) {
                 continue;
             }
             held.output.grows = false;
@@ -137,7 +143,7 @@ impl Runner {
                     self.runs
                         .record_length(name, &mut held.open_runs, now, size);
                 }
-                let rotation = Rotation::from(&held.registration.spec.runtime);
+                let rotation = Rotation::from(&*held.registration.spec.runtime);
                 if !sink.spool && rotation.is_due(size) {
                     long.push(LongLog {
                         key: *key,

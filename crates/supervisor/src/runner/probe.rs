@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::UnixMillis;
+use model::rare::Rare;
 use model::spec::probes::{ProbeRule, ProbeTarget};
 use model::spec::{ProbeKind, Probes};
 use model::status::{HealthResult, ProbeResults};
@@ -33,7 +34,7 @@ const LEAST_PAUSE_MS: u64 = 100;
 #[derive(Debug)]
 pub(crate) struct RunProbes {
     run: Run,
-    rules: Probes,
+    rules: Rare<Probes>,
     is_starting: bool,
     timers: [ProbeTimer; ProbeKind::ALL.len()],
     /// Not in the journal: each probe would be written.

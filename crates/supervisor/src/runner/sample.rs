@@ -1,6 +1,8 @@
 //! Usage: sampled once a period for all processes together, reported rarely and only when it changed.
 
+use std::collections::VecDeque;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use model::FullName;
 use model::figures::{FigureSeries, STEP_SECS};
@@ -9,11 +11,42 @@ use tokio::task::JoinHandle;
 use super::{Key, Runner, SupervisedProcess, is_lost};
 use crate::machine::{Event, Usage};
 use crate::os::rights::OsRights;
-use crate::os::sample::Root;
+use crate::os::sample::{Pass, Root, Traffic};
 use crate::os::{clock, disk};
 
 /// Bytes under the log paths, counted on a blocking thread: a walk may take long.
 pub(crate) type DiskCount = JoinHandle<Vec<(Key, Result<u64, String>)>>;
+
+/// How long the agent's only thread works on a period before it takes exits, requests and timers.
+const SLICE: Duration = Duration::from_micros(500);
+
+/// The work of a period, which is done in slices.
+#[derive(Debug)]
+pub(crate) struct PeriodWork {
+    /// Processes that are down, which may have been started by hand.
+    resting: VecDeque<Key>,
+    /// Runs under which another program may be the process.
+    wrappers: VecDeque<Key>,
+    stage: Stage,
+}
+
+#[derive(Debug)]
+enum Stage {
+    Begin,
+    Read(SamplePass),
+    Traffic(SamplePass, Traffic),
+    /// From this process on.
+    Apply(SamplePass, usize),
+}
+
+#[derive(Debug)]
+struct SamplePass {
+    running: Vec<Key>,
+    pass: Pass,
+    /// Bytes per second of each, if that was due.
+    rates: Option<Vec<u64>>,
+    step: u64,
+}
 
 impl Runner {
     /// Once a period: observes processes that are down, which may have been started by hand, and samples those that are up.
@@ -23,18 +56,50 @@ impl Runner {
         self.check_clock();
         let names = &self.names;
         self.cgroups.tidy_forgotten(|name| names.contains_key(name));
-        let resting: Vec<Key> = self
-            .held
-            .iter()
-            .filter(|(_, held)| held.is_resting())
-            .map(|(key, _)| *key)
-            .collect();
-        for key in resting {
-            self.drive(key, Event::Tick);
+        // One that takes longer than a period goes on.
+        self.period_work.get_or_insert_with(|| {
+            let mut work = PeriodWork {
+                resting: VecDeque::new(),
+                wrappers: VecDeque::new(),
+                stage: Stage::Begin,
+            };
+            for (key, held) in &self.held {
+                if held.is_resting() {
+                    work.resting.push_back(*key);
+                } else if held.may_be_wrapper() {
+                    work.wrappers.push_back(*key);
+                }
+            }
+            work
+        });
+    }
+
+    /// Goes on with the work of the period for a slice of time.
+    pub(super) fn work_on_period(&mut self) {
+        let until = std::time::Instant::now() + SLICE;
+        let Some(mut work) = self.period_work.take() else {
+            return;
+        };
+        while let Some(key) = work.resting.pop_front() {
+            if self.held.get(&key).is_some_and(|held| held.is_resting()) {
+                self.drive(key, Event::Tick);
+            }
+            if std::time::Instant::now() >= until {
+                self.period_work = Some(work);
+                return;
+            }
         }
-        self.find_wrapped_programs();
-        self.sample();
-        self.enforce_limits();
+        while let Some(key) = work.wrappers.pop_front() {
+            self.find_wrapped_program(key);
+            if std::time::Instant::now() >= until {
+                self.period_work = Some(work);
+                return;
+            }
+        }
+        if let Some(stage) = self.sample_on(work.stage, until) {
+            work.stage = stage;
+            self.period_work = Some(work);
+        }
     }
 
     /// Logs once that the agent's directory is gone: the agent goes on, but its next start will not know what it did.
@@ -51,61 +116,109 @@ impl Runner {
         self.dir_is_lost |= is_lost;
     }
 
-    fn sample(&mut self) {
-        let (running, roots): (Vec<Key>, Vec<Root>) = self
-            .held
-            .iter()
-            .filter_map(|(key, held)| {
-                let run = held.process.alive()?.run;
-                let group = held.group_of(run, &self.cgroups);
-                Some((*key, Root { run, group }))
-            })
-            .unzip();
-        let pass = self.sampler.pass(&roots);
-        let now = clock::now();
-        let report_ms = self.options.report_usage_every.as_millis() as u64;
-        let step = figure_step(now.boot_ms);
-        for held in self.held.values_mut() {
+    /// Samples on until this moment; none when all is done.
+    fn sample_on(&mut self, stage: Stage, until: std::time::Instant) -> Option<Stage> {
+        match stage {
+            Stage::Begin => Some(Stage::Read(self.begin_sample())),
+            Stage::Read(mut sample) => {
+                if !self.sampler.read_on(&mut sample.pass, until) {
+                    return Some(Stage::Read(sample));
+                }
+                match !sample.running.is_empty() && self.is_traffic_due() {
+                    true => Some(Stage::Traffic(sample, self.sampler.begin_traffic())),
+                    false => Some(Stage::Apply(sample, 0)),
+                }
+            }
+            Stage::Traffic(mut sample, mut traffic) => {
+                let is_done = self.sampler.traffic_on(&mut traffic, &sample.pass, until);
+                if !is_done {
+                    return Some(Stage::Traffic(sample, traffic));
+                }
+                sample.rates = Some(traffic.rates);
+                Some(Stage::Apply(sample, 0))
+            }
+            Stage::Apply(sample, from) => {
+                for index in from..sample.running.len() {
+                    if std::time::Instant::now() >= until {
+                        return Some(Stage::Apply(sample, index));
+                    }
+                    self.apply_sample(&sample, index);
+                }
+                self.enforce_limits();
+                None
+            }
+        }
+    }
+
+    fn begin_sample(&mut self) -> SamplePass {
+        let step = figure_step(clock::boot_ms());
+        let (mut running, mut roots) = (Vec::new(), Vec::new());
+        for (key, held) in &mut self.held {
             // Gives the memory of processes back that are down for long.
             held.figures.take_if(|figures| figures.is_over(step));
+            let Some(alive) = held.process.alive() else {
+                continue;
+            };
+            let namespace = &held.registration.name.namespace;
+            running.push(*key);
+            roots.push(Root {
+                run: alive.run,
+                group: held.group_of(alive.run, &self.cgroups),
+                is_limited: held.has_limits() || self.groups.contains_key(namespace),
+            });
         }
+        SamplePass {
+            running,
+            pass: self.sampler.begin(roots),
+            rates: None,
+            step,
+        }
+    }
+
+    fn is_traffic_due(&mut self) -> bool {
+        let now = clock::boot_ms();
         let limited = |held: &SupervisedProcess| {
             held.registration.spec.runtime.net_max.is_some() && held.process.is_limited()
         };
         // Half a period early counts as due: a tick that comes a moment too early would delay it by a whole period.
-        let soon = now.boot_ms + self.pace.period().as_millis() as u64 / 2;
+        let soon = now + self.pace.period().as_millis() as u64 / 2;
         let is_due =
             soon >= self.traffic_due_boot_ms || self.held.values().any(|held| limited(held));
-        let traffic = (is_due && !roots.is_empty()).then(|| {
-            self.traffic_due_boot_ms = now.boot_ms + report_ms;
-            self.sampler.traffic(&pass)
-        });
-        for (index, key) in running.iter().enumerate() {
-            let sample = pass.samples.get(index).copied().flatten();
-            let Some(held) = self.held.get_mut(key) else {
-                continue;
-            };
-            held.is_sampled = sample.is_some();
+        if is_due {
+            self.traffic_due_boot_ms = now + self.options.report_usage_every.as_millis() as u64;
+        }
+        is_due
+    }
+
+    fn apply_sample(&mut self, of: &SamplePass, index: usize) {
+        let now = clock::now();
+        let report_ms = self.options.report_usage_every.as_millis() as u64;
+        let key = of.running[index];
+        let Some(held) = self.held.get_mut(&key) else {
+            return;
+        };
+        let sample = of.pass.samples.get(index).copied().flatten();
+        held.is_sampled = sample.is_some();
+        // The kernel kills no process that does nothing.
+        if sample.is_none_or(|sample| !sample.is_idle) {
             held.count_oom_kills(&self.cgroups, now.boot_ms);
-            let Some(sample) = sample else {
-                continue;
-            };
-            let rate = traffic.as_ref().and_then(|rates| rates.get(index));
-            held.usage = Usage {
-                cpu: rounded(sample.cpu),
-                mem: rounded(sample.mem),
-                fd: sample.fd,
-                net: rate.copied().unwrap_or(held.usage.net),
-                disk: held.usage.disk,
-            };
-            let figures = held.figures.get_or_insert_default();
-            figures.add(step, held.usage.cpu, held.usage.mem, held.usage.fd);
-            if now.boot_ms >= held.usage_reported_boot_ms + report_ms
-                && held.refresh_usage(now.unix)
-            {
-                held.usage_reported_boot_ms = now.boot_ms;
-                self.outbox.status_changed(*key);
-            }
+        }
+        let Some(sample) = sample else {
+            return;
+        };
+        let rate = of.rates.as_ref().and_then(|rates| rates.get(index));
+        held.usage = Usage {
+            cpu: rounded(sample.cpu),
+            mem: rounded(sample.mem),
+            fd: sample.fd,
+            net: rate.copied().unwrap_or(held.usage.net),
+            disk: held.usage.disk,
+        };
+        let figures = held.figures.get_or_insert_default();
+        figures.add(of.step, held.usage.cpu, held.usage.mem, held.usage.fd);
+        if now.boot_ms >= held.usage_reported_boot_ms + report_ms && held.refresh_usage(now.unix) {
+            held.usage_reported_boot_ms = now.boot_ms;
+            self.outbox.status_changed(key);
         }
     }
 

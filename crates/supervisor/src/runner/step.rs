@@ -1,6 +1,8 @@
 //! One step of one machine: journals its new state, then does its actions in order. The event that an action returns goes
 //! into the machine before the next action.
 
+use std::collections::VecDeque;
+
 use model::Outcome;
 use model::event::Event as ProcessEvent;
 use model::operation::{CommandRun, MAX_OUTPUT};
@@ -67,6 +69,8 @@ impl Runner {
             } else if let Some(event) = held.later.pop_front() {
                 self.step_once(key, event);
             } else {
+                // Thousands of processes at rest need no room for actions.
+                (held.todo, held.later) = (VecDeque::new(), VecDeque::new());
                 return;
             }
         }

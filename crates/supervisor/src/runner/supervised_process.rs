@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use model::figures::FigureRing;
 use model::status::{HealthResult, ProbeResults};
@@ -66,8 +67,8 @@ pub(crate) struct SupervisedProcess {
     pub(crate) health_due_boot_ms: Option<u64>,
     /// When a waiting query is answered with the last known version.
     pub(crate) query_until_boot_ms: Option<u64>,
-    /// The status as last reported to the agent.
-    pub(crate) reported: Status,
+    /// The status as last reported to the agent, which keeps the same one.
+    pub(crate) reported: Arc<Status>,
     pub(crate) usage_reported_boot_ms: u64,
     /// A foreground run that is a wrapper without its program.
     pub(crate) lacks_main: Option<Run>,
@@ -123,7 +124,7 @@ impl SupervisedProcess {
             health_of: None,
             health_due_boot_ms: None,
             query_until_boot_ms: None,
-            reported: Status::default(),
+            reported: Arc::default(),
             usage_reported_boot_ms: 0,
             lacks_main: None,
             output: OutputGrowth::default(),
@@ -160,6 +161,14 @@ impl SupervisedProcess {
             self.process.phase,
             Phase::Unobserved | Phase::Down | Phase::Backoff { .. }
         )
+    }
+
+    /// Whether its spec has limits that the agent enforces by what it samples.
+    pub(crate) fn has_limits(&self) -> bool {
+        let spec = &self.registration.spec;
+        let (resource, runtime) = (&spec.resource, &spec.runtime);
+        let sizes = [runtime.fd_max, runtime.log_bytes_max, runtime.net_max];
+        resource.cpu > 0.0 || resource.mem > 0.0 || sizes.into_iter().any(|max| max.is_some())
     }
 
     /// Its run writes into spools only, and used no CPU between the last two samples.
@@ -280,7 +289,7 @@ impl SupervisedProcess {
                 ..Usage::default()
             };
         }
-        self.reported = Status {
+        self.reported = Arc::new(Status {
             state,
             process_state,
             next_at,
@@ -301,7 +310,7 @@ impl SupervisedProcess {
             message,
             flag: Some(self.process.flag),
             managed: Some(self.process.managed),
-        };
+        });
         true
     }
 
@@ -315,29 +324,31 @@ impl SupervisedProcess {
             net: self.reported.net,
         };
         let checked_at = self.health.as_ref().map(|health| health.checked_at);
-        let known = self.reported.health.as_mut();
-        let is_checked = known.as_ref().map(|health| health.checked_at) != checked_at;
+        let known = self.reported.health.as_ref();
+        let is_checked = known.map(|health| health.checked_at) != checked_at;
         let probed = self.probes.as_ref();
         let is_probed = probed.is_some_and(|probes| probes.results != self.reported.probes);
         if reported == self.usage && !is_checked && !is_probed {
             return false;
         }
-        if let (Some(known), Some(checked_at)) = (known, checked_at) {
+        let probes = is_probed.then(|| self.probe_results());
+        let reported = Arc::make_mut(&mut self.reported);
+        if let (Some(known), Some(checked_at)) = (&mut reported.health, checked_at) {
             known.checked_at = checked_at;
         }
-        if is_probed {
-            self.reported.probes = self.probe_results();
+        if let Some(probes) = probes {
+            reported.probes = probes;
         }
-        self.reported.cpu = self.usage.cpu;
-        self.reported.mem = self.usage.mem;
-        self.reported.fd = self.usage.fd;
-        self.reported.disk = self.usage.disk;
-        self.reported.net = self.usage.net;
-        self.reported.reported_at = now;
+        reported.cpu = self.usage.cpu;
+        reported.mem = self.usage.mem;
+        reported.fd = self.usage.fd;
+        reported.disk = self.usage.disk;
+        reported.net = self.usage.net;
+        reported.reported_at = now;
         true
     }
 
     pub(crate) fn notice(&self) -> Notice {
-        Notice::Status(self.registration.name.clone(), self.reported.clone())
+        Notice::Status(self.registration.name.clone(), Arc::clone(&self.reported))
     }
 }

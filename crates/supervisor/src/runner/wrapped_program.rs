@@ -1,26 +1,34 @@
 //! Programs under a wrapper that stays in the foreground and restarts them: which process is the program now.
 
-use super::{Key, Runner};
+use super::{Key, Runner, SupervisedProcess};
 use crate::machine::{Depth, Event, Form, Phase};
 use crate::os::clock;
 use crate::os::procfs::Stat;
 
-impl Runner {
-    /// Once a period.
-    pub(super) fn find_wrapped_programs(&mut self) {
-        let is_wrapped = |key: &Key| {
-            let alive = self.held.get(key).and_then(|held| held.process.alive());
-            alive.is_some_and(|alive| alive.form != Form::Daemon)
+impl SupervisedProcess {
+    /// Whether its run is in the foreground, and another program below it is the process, or may become it.
+    pub(crate) fn may_be_wrapper(&self) -> bool {
+        let Some(alive) = self.process.alive() else {
+            return false;
         };
-        let keys: Vec<Key> = self.held.keys().copied().filter(is_wrapped).collect();
-        for key in keys {
-            let lacked = self.held.get(&key).and_then(|held| held.lacks_main);
-            let found = self.find_main(key);
-            let lacks = self.held.get(&key).and_then(|held| held.lacks_main);
-            // A shell exits a moment after its last program: report it as alone only at the second check.
-            if let Some(event) = found.filter(|_| lacks.is_none() || lacks == lacked) {
-                self.drive(key, event);
+        match alive.form {
+            Form::Daemon => false,
+            Form::Foreground { main } => {
+                main != alive.run.pid || self.lacks_main == Some(alive.run)
             }
+        }
+    }
+}
+
+impl Runner {
+    /// Once a period, for each process that may be a wrapper.
+    pub(super) fn find_wrapped_program(&mut self, key: Key) {
+        let lacked = self.held.get(&key).and_then(|held| held.lacks_main);
+        let found = self.find_main(key);
+        let lacks = self.held.get(&key).and_then(|held| held.lacks_main);
+        // A shell exits a moment after its last program: report it as alone only at the second check.
+        if let Some(event) = found.filter(|_| lacks.is_none() || lacks == lacked) {
+            self.drive(key, event);
         }
     }
 

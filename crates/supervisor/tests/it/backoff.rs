@@ -19,7 +19,8 @@ fn each_wait_is_longer_than_the_one_before_and_the_agent_never_gives_up() {
         jitter: Some(0),
         give_up: Some(GiveUp::Never),
         ..Restart::default()
-    };
+    }
+    .into();
     supervisor.hold(spec);
     supervisor.succeed(1, Op::Start);
     let mut pid = supervisor.running().pid;

@@ -457,6 +457,7 @@ impl TestSupervisor {
         while let Ok(notice) = self.notices.try_recv() {
             match notice {
                 Notice::Status(name, status) => {
+                    let status = Arc::unwrap_or_clone(status);
                     self.history.push(status.clone());
                     self.statuses.insert(name, status);
                 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::operation::Op;
-use model::{Code, Flag, FullName, LinePattern, Spec, UnixMillis};
+use model::{Code, Flag, FullName, LinePattern, ProcessState, Spec, Status, UnixMillis};
 use supervisor::{
     FileChange, Log, LogError, LogRead, LogRequest, ReadUntil, Registration, Request, WhichRun,
 };
@@ -120,7 +120,8 @@ fn the_output_of_a_crash_is_that_of_the_previous_run() {
     supervisor.hold(home.spec("--count %/count --await %/go --print out --stay"));
     supervisor.begin(1, Op::Start);
     std::fs::write(home.path("go"), "").unwrap();
-    let pid = supervisor.running().pid;
+    let is_up = |status: &Status| status.process_state == ProcessState::Running;
+    let pid = supervisor.status_where("the end of its start", is_up).pid;
     until("its output", || {
         (shown(&supervisor, all()) == "out\n").then_some(())
     });

@@ -232,7 +232,8 @@ fn a_process_whose_live_probe_fails_is_restarted() {
     spec.probes = Probes {
         ready: None,
         live: Some(live),
-    };
+    }
+    .into();
     std::fs::write(&well, "").unwrap();
     supervisor.hold(spec);
     supervisor.succeed(1, Op::Start);
@@ -337,7 +338,7 @@ fn a_process_without_its_probe_any_more_is_running() {
     supervisor.succeed(1, Op::Start);
     supervisor.status_where("ready", is_ready);
     let plain = Spec {
-        probes: Probes::default(),
+        probes: Probes::default().into(),
         ..spec.clone()
     };
     supervisor.hold_as(&name(), plain, Flag::Running, true);

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use model::event::EventKind;
 use model::operation::Op;
 use model::spec::probes::{HttpTarget, ProbeTarget, TcpTarget};
-use model::{Code, Flag, FullName, Spec, State};
+use model::{Code, Flag, FullName, ProcessState, Spec, State};
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 use serde::{Deserialize, Serialize};
 use testing::precondition;
@@ -71,7 +71,8 @@ fn driver() {
         for (name, status) in &supervisor.statuses {
             if told.get(name) != Some(status) {
                 told.insert(name.clone(), status.clone());
-                let is_up = status.state == State::Running;
+                let is_starting = status.process_state == ProcessState::Starting;
+                let is_up = status.state == State::Running && !is_starting;
                 let message = status.message.clone();
                 tell(DriverMessage::Status(
                     name.to_string(),

@@ -30,6 +30,7 @@ pub(crate) const EXAMPLES: &str = "\
 Examples:
   cargo xtask bench agent --install        fetch the others into target/peers, then measure all
   cargo xtask bench agent --quick --peers bare,muster,runit
+  cargo xtask bench agent --processes 10000 --peers bare,muster
   cargo xtask bench agent --fsync-ms 200   our agent alone, on a disk whose syncs take 200 ms
   cargo xtask bench agent --old-kernels    our agent alone, without the system calls of newer kernels
 
@@ -61,6 +62,9 @@ pub(crate) struct Args {
     /// 100 processes, 10 kills, 5 idle seconds: a quick look
     #[arg(long)]
     quick: bool,
+    /// Start so many processes instead of 1,000, and half as many
+    #[arg(long, value_name = "N", conflicts_with_all = ["quick", "fsync_ms", "old_kernels"])]
+    processes: Option<usize>,
 }
 
 /// Configures a supervisor for so many sleepers and starts it.
@@ -133,9 +137,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     interrupt::watch()?;
     let paths = paths(args.binaries.as_deref())?;
     usage::raise_open_files()?;
-    let plan = match args.quick {
-        true => Plan::QUICK,
-        false => Plan::WHOLE,
+    let plan = match (args.quick, args.processes) {
+        (true, _) => Plan::QUICK,
+        (false, None) => Plan::WHOLE,
+        (false, Some(processes)) => Plan::of(processes),
     };
     if let Some(sync_ms) = args.fsync_ms {
         return slow_disk::run(&paths, &plan, sync_ms);
@@ -200,6 +205,7 @@ fn print(plan: &Plan, measured: &[(&str, Figures)]) {
         "memory at 0".to_owned(),
         format!("at {half}"),
         format!("at {whole}"),
+        "per process".to_owned(),
         "idle CPU".to_owned(),
     ]);
     let bare = measured.iter().find(|(name, _)| *name == "bare");
@@ -225,6 +231,7 @@ fn print(plan: &Plan, measured: &[(&str, Figures)]) {
             memory(&figures.memory_none),
             memory(&figures.memory_half),
             memory(&figures.memory_whole),
+            slope(&figures.memory_none, &figures.memory_whole, plan.whole),
             match &figures.idle_cpu {
                 Ok(share) => format!("{:.2} %", share * 100.0),
                 Err(_) => "failed".to_owned(),
@@ -270,5 +277,16 @@ fn memory(cell: &Cell<u64>) -> String {
     match cell {
         Ok(bytes) => format!("{:.1} MB", *bytes as f64 / 1e6),
         Err(_) => "failed".to_owned(),
+    }
+}
+
+/// Memory for each process: the growth from none to all of them.
+fn slope(none: &Cell<u64>, whole: &Cell<u64>, n: usize) -> String {
+    match (none, whole) {
+        (Ok(none), Ok(whole)) => {
+            let per_process = whole.saturating_sub(*none) as f64 / n.max(1) as f64;
+            format!("{:.1} KB", per_process / 1e3)
+        }
+        (_, _) => "failed".to_owned(),
     }
 }

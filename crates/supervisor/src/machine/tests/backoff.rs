@@ -15,7 +15,7 @@ fn crashing(restart: Restart) -> World {
         lives_ms: 6_000,
         code: 1,
     });
-    world.spec.restart = restart;
+    world.spec.restart = restart.into();
     world.ask(1, Op::Start);
     world
 }

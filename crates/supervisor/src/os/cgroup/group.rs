@@ -142,12 +142,20 @@ fn collect(at: &Path, depth: u32, pids: &mut Vec<i32>) -> io::Result<()> {
 }
 
 fn remove(at: &Path, depth: u32) -> bool {
-    if depth < MAX_DEPTH {
-        for group in below(at).unwrap_or_default() {
-            remove(&group, depth + 1);
-        }
+    match fs::remove_dir(at) {
+        Ok(()) => return true,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return false,
+        // It has members, or groups below it.
+        Err(_) => {}
     }
-    fs::remove_dir(at).is_ok()
+    if depth >= MAX_DEPTH {
+        return false;
+    }
+    let groups = below(at).unwrap_or_default();
+    for group in &groups {
+        remove(group, depth + 1);
+    }
+    !groups.is_empty() && fs::remove_dir(at).is_ok()
 }
 
 #[cfg(test)]

@@ -43,12 +43,10 @@ impl Hierarchy {
 
     /// Creates a group and its parents; in v2 enables these controllers for it.
     pub(super) fn make(&self, below: &Path, controllers: &[&str]) -> io::Result<PathBuf> {
-        if self.version == Version::One || controllers.is_empty() {
-            // Its parents are there but for the first time.
-            let at = self.at.join(below);
-            if fs::create_dir(&at).is_ok() {
-                return Ok(at);
-            }
+        // But for the first time its parents are there, and hand these controllers down.
+        let at = self.at.join(below);
+        if fs::create_dir(&at).is_ok() && self.has_controllers(&at, controllers) {
+            return Ok(at);
         }
         let mut made = self.try_make(below, controllers);
         for _ in 1..TRIES {
@@ -60,6 +58,17 @@ impl Hierarchy {
             }
         }
         made
+    }
+
+    /// Whether a new group has these controllers, as far as one of their files shows it.
+    fn has_controllers(&self, at: &Path, controllers: &[&str]) -> bool {
+        let has = |controller: &&str| match *controller {
+            "memory" => at.join("memory.max").exists(),
+            "cpu" => at.join("cpu.max").exists(),
+            "pids" => at.join("pids.max").exists(),
+            _ => false,
+        };
+        self.version == Version::One || controllers.iter().all(has)
     }
 
     fn try_make(&self, below: &Path, controllers: &[&str]) -> io::Result<PathBuf> {

@@ -14,7 +14,7 @@ const NO_LIMIT: u64 = 1 << 60;
 impl Cgroups {
     /// How many members of a process's group the kernel has killed because memory was short. `None` if no group counts that.
     pub(crate) fn oom_kills(&self, name: &FullName) -> Option<u64> {
-        let hierarchy = self.with("memory")?;
+        let hierarchy = self.used_with("memory")?;
         let at = hierarchy.at.join(self.below(&leaf(name)));
         let file = match hierarchy.version {
             Version::Two => "memory.events",
@@ -26,7 +26,7 @@ impl Cgroups {
 
     /// The most memory that the group of a process has used, and its limit. 0 where that is not known.
     pub(crate) fn oom_memory(&self, name: &FullName) -> Option<OomMemory> {
-        let hierarchy = self.with("memory")?;
+        let hierarchy = self.used_with("memory")?;
         let at = hierarchy.at.join(self.below(&leaf(name)));
         let (used, limit) = match hierarchy.version {
             // The peak is in kernels from 5.19 on.

@@ -78,6 +78,7 @@ mod tests {
     use model::status::Exit;
 
     use super::*;
+    use crate::os::kept_runs::OpenRuns;
 
     fn end(at: i64) -> LastExit {
         LastExit::new(Exit::Code(0), UnixMillis(at))
@@ -89,7 +90,8 @@ mod tests {
         let name: FullName = "a/b".parse().unwrap();
         let runs = KeptRuns::in_dir(dir.path().join("runs"), 1, 1 << 20);
         let begin = |at: i64, keep: u32| {
-            let (_, output, open) = runs.begin(&name, UnixMillis(at), None, keep).unwrap();
+            let known = OpenRuns::default();
+            let (_, output, open) = runs.begin(&name, UnixMillis(at), &known, keep).unwrap();
             File::from(output).write_all(b"hello").unwrap();
             open.newest.unwrap()
         };

@@ -1,15 +1,14 @@
 //! Usage from control groups. A group counts the CPU time of every process that was ever in it, so children that began and
 //! ended between two passes are counted. A group that used nothing since the last pass costs one small read.
 
-use std::collections::HashMap;
 use std::fs::File;
 
-use super::{Members, ProcessTree, Root, Sample, Sampler};
+use super::{Members, Pass, ProcessTree, Root, Sample, Sampler};
 use crate::machine::Run;
-use crate::os::cgroup::Group;
+use crate::os::clock;
 use crate::os::procfs::Stat;
 
-/// After how many passes an idle group is read all the same: its memory may have been reclaimed.
+/// After how many passes the members of an idle group are read all the same: its memory may have been reclaimed.
 const IDLE_AGE: u32 = 12;
 
 /// The counts of a group that are kept from pass to pass.
@@ -18,9 +17,15 @@ pub(super) struct GroupCounts {
     /// Its `cpu.stat`: reading an open file costs a third.
     file: Option<File>,
     usage_us: u64,
-    /// Passes since its members were read.
+    /// When that was read.
+    at_boot_ms: u64,
+    /// Passes since it was read.
+    skipped: u32,
+    /// How often it was read since its members were.
     age: u32,
     last: Sample,
+    /// It used no CPU between the last two readings.
+    is_idle: bool,
     pub(super) members: Members,
 }
 
@@ -29,6 +34,7 @@ impl GroupCounts {
     pub(super) fn sample(&self) -> Sample {
         Sample {
             cpu: 0.0,
+            is_idle: true,
             ..self.last
         }
     }
@@ -45,7 +51,10 @@ pub(super) struct Busy {
     run: Run,
     file: Option<File>,
     usage_us: u64,
+    at_boot_ms: u64,
     usage_before_us: Option<u64>,
+    /// Since it was read before.
+    pub(super) elapsed_ms: Option<u64>,
     /// Every member belongs to this run, so the group's usage is the run's.
     is_its_own: bool,
     pub(super) members: Vec<Stat>,
@@ -69,43 +78,50 @@ impl Busy {
         GroupCounts {
             file: self.file,
             usage_us: self.usage_us,
-            age: 0,
+            at_boot_ms: self.at_boot_ms,
+            skipped: 0,
+            // Those that began together are not read again together.
+            age: match self.usage_before_us {
+                Some(_) => 0,
+                None => self.run.pid as u32 % IDLE_AGE,
+            },
             last: sample,
+            is_idle: false,
             members,
         }
     }
 }
 
 impl Sampler {
-    /// Reads the groups of these runs; `None` for a run that needs a walk over `/proc`.
-    pub(super) fn read_groups(&mut self, roots: &[Root]) -> Vec<Option<GroupReading>> {
-        let runs = roots.iter().map(|root| (root.run.pid, root.run));
-        let runs: HashMap<i32, Run> = runs.collect();
-        let mut readings = Vec::with_capacity(roots.len());
-        for root in roots {
-            let keeps = readings.len() < self.max_open_files;
-            let group = root.group.as_ref();
-            readings.push(group.and_then(|group| self.read_group(root.run, group, keeps, &runs)));
-        }
-        readings
-    }
-
-    fn read_group(
+    /// Reads the group of a run; `None` if it has none that can be read, and needs a walk over `/proc`.
+    pub(super) fn read_group(
         &mut self,
-        run: Run,
-        group: &Group,
+        root: &Root,
         keeps: bool,
-        runs: &HashMap<i32, Run>,
+        pass: &Pass,
     ) -> Option<GroupReading> {
+        let (run, group, runs) = (root.run, root.group.as_ref()?, &pass.runs);
         let mut known = self.counts.remove(&run);
+        let pause = if root.is_limited { 1 } else { pass.pause };
+        if let Some(counts) = known.take_if(|counts| counts.is_idle && counts.skipped + 1 < pause) {
+            return Some(GroupReading::Idle(GroupCounts {
+                skipped: counts.skipped + 1,
+                ..counts
+            }));
+        }
         let mut file = known.as_mut().and_then(|counts| counts.file.take());
         let usage_us = group.cpu_usage_us(&mut file)?;
+        let at_boot_ms = clock::boot_ms();
         file.take_if(|_| !keeps);
         let usage_before_us = known.as_ref().map(|counts| counts.usage_us);
+        let before_boot_ms = known.as_ref().map(|counts| counts.at_boot_ms);
         match known {
             Some(counts) if counts.usage_us == usage_us && counts.age < IDLE_AGE => {
                 return Some(GroupReading::Idle(GroupCounts {
                     file,
+                    at_boot_ms,
+                    skipped: 0,
+                    is_idle: true,
                     age: counts.age + 1,
                     ..counts
                 }));
@@ -114,7 +130,7 @@ impl Sampler {
         }
         let pids = group.pids().ok()?;
         let stats: Vec<Stat> = pids.iter().filter_map(|pid| self.read(*pid)).collect();
-        let tree = ProcessTree::of(&stats);
+        let tree = ProcessTree::of(stats.iter().copied());
         // The run of another held process counts for that process, with its descendants.
         let mut others: Vec<i32> = Vec::new();
         for stat in &stats {
@@ -136,7 +152,9 @@ impl Sampler {
             run,
             file,
             usage_us,
+            at_boot_ms,
             usage_before_us,
+            elapsed_ms: before_boot_ms.map(|before| at_boot_ms.saturating_sub(before)),
             is_its_own,
             members,
             memory_pages: memory.map(|bytes| bytes / page),

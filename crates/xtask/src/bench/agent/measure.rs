@@ -39,6 +39,16 @@ impl Plan {
         ..Self::WHOLE
     };
 
+    /// The whole benchmark with so many processes, and as much more patience.
+    pub(super) fn of(processes: usize) -> Self {
+        let times = u32::try_from(processes.div_ceil(Self::WHOLE.whole)).unwrap_or(u32::MAX);
+        Self {
+            whole: processes,
+            patience: Self::WHOLE.patience.saturating_mul(times.max(1)),
+            ..Self::WHOLE
+        }
+    }
+
     pub(super) fn half(&self) -> usize {
         self.whole / 2
     }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
+use std::ops::Range;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,10 +20,13 @@ use crate::interrupt;
 use crate::server::{JOIN_TOKEN, Server};
 
 pub(super) const CAPTION: &str = "\
-muster: start is one operate_proc_multi request with all specs inline, from sending it until the API shows every process \
+muster: start is one operate_proc_multi request for each 1,000 processes with all specs inline, from sending the first until the API shows every process \
 running with the pid that the process itself gave; so is the storm's end. start_check_secs 0, start_interval 0, \
 start_retries as high as they go: what an operator who wants speed sets. Memory and CPU are the agent's. The others start \
 what their configuration lists, from their own exec until every process has said that it is up.";
+
+/// How many processes one request starts, and one page of the list shows.
+const PER_REQUEST: usize = 1000;
 
 const HOST: &str = r#"{"ip":"127.0.0.1","bk_cloud_id":0,"bk_supplier_id":0}"#;
 
@@ -92,9 +96,11 @@ pub(super) fn start(
         _server: server,
     };
     running.wait_for_agent(true)?;
-    let body = operate(sandbox, n)?;
+    let parts = (0..n).step_by(PER_REQUEST);
+    let bodies = parts.map(|from| operate(sandbox, from..n.min(from + PER_REQUEST)));
+    let bodies = bodies.collect::<anyhow::Result<Vec<String>>>()?;
     let requested_at = Instant::now();
-    if n > 0 {
+    for body in bodies {
         running.client.gse("operate_proc_multi", body.as_bytes())?;
     }
     Ok((running, requested_at))
@@ -129,17 +135,25 @@ impl Running {
 
     /// The pids that the API shows as running, by name.
     fn shown(&mut self) -> anyhow::Result<HashMap<String, i64>> {
-        let body = r#"{"meta":{"namespace":"bench"},"page":{"start":0,"limit":1000}}"#;
-        let answer = self.client.gse("sync_proc_status", body.as_bytes())?;
-        let answer: Value = serde_json::from_slice(&answer)?;
-        let rows = answer["data"]["proc_infos"].as_array();
-        let rows = rows.context("proc_infos is a list")?;
-        let running = rows.iter().filter(|row| row["status"] == 1);
-        let pids = running.filter_map(|row| {
-            let name = row["meta"]["name"].as_str()?;
-            Some((name.to_owned(), row["pid"].as_i64()?))
-        });
-        Ok(pids.collect())
+        let mut pids = HashMap::new();
+        for start in (0..).step_by(PER_REQUEST) {
+            let body = format!(
+                r#"{{"meta":{{"namespace":"bench"}},"page":{{"start":{start},"limit":{PER_REQUEST}}}}}"#
+            );
+            let answer = self.client.gse("sync_proc_status", body.as_bytes())?;
+            let answer: Value = serde_json::from_slice(&answer)?;
+            let rows = answer["data"]["proc_infos"].as_array();
+            let rows = rows.context("proc_infos is a list")?;
+            let running = rows.iter().filter(|row| row["status"] == 1);
+            pids.extend(running.filter_map(|row| {
+                let name = row["meta"]["name"].as_str()?;
+                Some((name.to_owned(), row["pid"].as_i64()?))
+            }));
+            if rows.len() < PER_REQUEST {
+                break;
+            }
+        }
+        Ok(pids)
     }
 }
 
@@ -162,12 +176,13 @@ impl Supervisor for Running {
     }
 }
 
-/// One request that starts all processes, with inline specs.
-fn operate(sandbox: &Sandbox, n: usize) -> anyhow::Result<String> {
+/// One request that starts these processes, with inline specs.
+fn operate(sandbox: &Sandbox, indices: Range<usize>) -> anyhow::Result<String> {
+    let first = indices.start;
     let dir = sandbox.dir().display();
     let mut text = String::from(r#"{"proc_operate_req":["#);
-    for index in 0..n {
-        let comma = if index == 0 { "" } else { "," };
+    for index in indices {
+        let comma = if index == first { "" } else { "," };
         let command = sandbox.command(index);
         write!(
             text,
