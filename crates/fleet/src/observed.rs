@@ -173,6 +173,10 @@ struct ObservedRow {
 }
 
 impl ObservedRow {
+    #[expect(
+        clippy::declare_interior_mutable_const,
+        reason = "each row of a new block is a copy of its own"
+    )]
     const NONE: Self = Self {
         disk: AtomicU64::new(0),
         net: AtomicU64::new(0),

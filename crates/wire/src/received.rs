@@ -24,6 +24,10 @@ const NAME_TAG: u32 = 2;
 
 /// A frame of an agent.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one at a time: it is read, taken apart and gone"
+)]
 pub enum Received {
     Report(ReportBytes),
     Other(Up),

@@ -53,6 +53,10 @@ pub(super) struct Agent {
 }
 
 /// What an agent sends next.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one at a time: it is sent and gone"
+)]
 pub(super) enum NextFrame {
     Report(EncodedReport),
     Other(Up),
