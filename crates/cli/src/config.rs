@@ -47,7 +47,7 @@ const IP: Key = Key::new("ip", "MUSTER_IP");
 const CLOUD_ID: Key = Key::new("cloud_id", "MUSTER_CLOUD_ID");
 
 /// The keys that a file may hold; the last two are for `up` alone.
-pub const KEYS: [Key; 28] = [
+pub const KEYS: [Key; 29] = [
     DATA,
     HTTP,
     AGENTS,
@@ -57,6 +57,7 @@ pub const KEYS: [Key; 28] = [
     agent_listener::CERT_DAYS,
     agent_listener::RATE,
     agent_listener::RELAYS,
+    agent_listener::RELAYED_AGENTS,
     agent_listener::DRAIN_TIMEOUT,
     api_listener::TLS_CERT,
     api_listener::TLS_KEY,
@@ -83,7 +84,7 @@ pub const SOURCES: &str = "\
 A flag counts before its environment variable, the variable before the file, the file before the
 default. Keys of the file, at its top or in a table [server]: data, http, agents, store, bus,
 bus_ca, http_tls_cert, http_tls_key, http_connections, http_connections_per_address, http_origin,
-outgoing_ca, agent_cert_days, agent_rate, relays, drain_timeout, app_code, app_secret, join_token,
+outgoing_ca, agent_cert_days, agent_rate, relays, relayed_agents, drain_timeout, app_code, app_secret, join_token,
 cmdb, cmdb_app_code, cmdb_app_secret, cmdb_user, cmdb_refresh, log, log_format; for muster up also
 ip and cloud_id.
 

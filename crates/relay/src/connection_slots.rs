@@ -33,6 +33,8 @@ pub(crate) enum NoSlot {
     All(usize),
     #[error("this address has {0} connections: raise max_per_address if many agents share it")]
     OfAddress(usize),
+    #[error("no more files can be open: raise `ulimit -n` or LimitNOFILE, or add a relay")]
+    OpenFiles,
 }
 
 impl ConnectionSlots {

@@ -7,15 +7,15 @@ use std::time::Duration;
 
 use proxy_header::{ProxiedAddress, ProxyHeader};
 use socket2::{SockRef, TcpKeepalive};
-use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 
-use crate::connection_slots::{ConnectionSlot, ConnectionSlots};
+use crate::connection_slots::{ConnectionSlot, ConnectionSlots, NoSlot};
 use crate::counters::{Counters, add};
 use crate::forward::{ForwardError, forward};
 use crate::limited_log::LimitedLog;
-use crate::servers::Servers;
+use crate::servers::{NoUpstream, Servers, Upstream};
 
 /// How many connections wait in the kernel to be accepted: a whole fleet may reconnect at once.
 const BACKLOG: u32 = 4096;
@@ -27,7 +27,7 @@ const KEEPALIVE_EVERY: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DoorKind {
-    /// A PROXY header tells the server the agent's address.
+    /// A PROXY header tells the server the agent's address: it opens the stream of the agent, or its connection.
     Agents,
     /// The API takes no header.
     Http,
@@ -54,31 +54,38 @@ pub(crate) struct Door {
 struct Shared {
     kind: DoorKind,
     servers: Arc<Servers>,
-    slots: Arc<ConnectionSlots>,
-    idle_timeout: Duration,
+    limits: DoorLimits,
     counters: Arc<Counters>,
     over_limit: LimitedLog,
     without_server: LimitedLog,
     accept_failed: LimitedLog,
 }
 
+/// Limits of connections.
+#[derive(Debug, Clone)]
+pub(crate) struct DoorLimits {
+    /// Of both doors together.
+    pub(crate) slots: Arc<ConnectionSlots>,
+    /// One for each open file that a connection may be.
+    pub(crate) files: Arc<Semaphore>,
+    /// How long both sides of a connection may be silent.
+    pub(crate) idle_timeout: Duration,
+}
+
 impl Door {
-    /// `limits` are the slots of connections, and how long both sides of one may be silent.
     pub(crate) fn bind(
         kind: DoorKind,
         address: SocketAddr,
         servers: Arc<Servers>,
-        limits: (Arc<ConnectionSlots>, Duration),
+        limits: DoorLimits,
         counters: Arc<Counters>,
     ) -> io::Result<Self> {
-        let (slots, idle_timeout) = limits;
         let listener = listen(address)?;
         let address = listener.local_addr()?;
         let shared = Shared {
             kind,
             servers,
-            slots,
-            idle_timeout,
+            limits,
             counters,
             over_limit: LimitedLog::default(),
             without_server: LimitedLog::default(),
@@ -116,33 +123,59 @@ impl Door {
                     continue;
                 }
             };
-            match self.shared.slots.take(from.ip()) {
+            match self.shared.admit(from) {
                 Ok(slot) => {
                     let shared = self.shared.clone();
                     connections.spawn(async move { shared.serve(client, from, slot).await });
                 }
-                Err(refused) => {
-                    add(&self.shared.counters.over_limit, 1);
-                    let why = format_args!("{from}: {refused}");
-                    let log = &self.shared.over_limit;
-                    log.warn("a connection was closed because of a limit", why);
-                }
+                Err(refused) => self.shared.count_over_limit(from, refused),
             }
         }
     }
 }
 
 impl Shared {
-    async fn serve(&self, client: TcpStream, from: SocketAddr, _slot: ConnectionSlot) {
-        let Some(server) = self.servers.connect().await else {
-            add(&self.counters.without_server, 1);
-            let log = &self.without_server;
-            log.warn("a connection was closed: no server can be reached", from);
-            return;
+    /// A slot and an open file.
+    fn admit(&self, from: SocketAddr) -> Result<(ConnectionSlot, OwnedSemaphorePermit), NoSlot> {
+        let slot = self.limits.slots.take(from.ip())?;
+        let file = self.limits.files.clone().try_acquire_owned();
+        Ok((slot, file.map_err(|_| NoSlot::OpenFiles)?))
+    }
+
+    fn count_over_limit(&self, from: SocketAddr, refused: NoSlot) {
+        add(&self.counters.over_limit, 1);
+        let why = format_args!("{from}: {refused}");
+        let log = &self.over_limit;
+        log.warn("a connection was closed because of a limit", why);
+    }
+
+    async fn serve(
+        &self,
+        client: TcpStream,
+        from: SocketAddr,
+        _slot: (ConnectionSlot, OwnedSemaphorePermit),
+    ) {
+        let opening = match self.opening(&client, from) {
+            Ok(opening) => opening,
+            Err(error) => {
+                tracing::debug!(%from, %error, "connection ended");
+                return;
+            }
         };
+        let server = match self.servers.connect(&opening).await {
+            Ok(server) => server,
+            Err(NoUpstream::Servers) => {
+                add(&self.counters.without_server, 1);
+                let log = &self.without_server;
+                log.warn("a connection was closed: no server can be reached", from);
+                return;
+            }
+            Err(NoUpstream::OpenFiles) => return self.count_over_limit(from, NoSlot::OpenFiles),
+        };
+        drop(opening);
         add(&self.counters.forwarded, 1);
         let _open = self.counters.count_open();
-        match self.forward(client, from, server).await {
+        match self.forward(client, server).await {
             Ok(()) => tracing::debug!(%from, "connection ended"),
             Err(error) => {
                 if matches!(error, ForwardError::Idle(_)) {
@@ -153,26 +186,27 @@ impl Shared {
         }
     }
 
-    async fn forward(
-        &self,
-        client: TcpStream,
-        from: SocketAddr,
-        mut server: TcpStream,
-    ) -> Result<(), ForwardError> {
-        for stream in [&client, &server] {
-            stream.set_nodelay(true)?;
-            let keepalive = TcpKeepalive::new()
-                .with_time(KEEPALIVE_AFTER)
-                .with_interval(KEEPALIVE_EVERY);
-            SockRef::from(stream).set_tcp_keepalive(&keepalive)?;
+    /// What a server learns about the client before its first byte.
+    fn opening(&self, client: &TcpStream, from: SocketAddr) -> io::Result<Vec<u8>> {
+        match self.kind {
+            DoorKind::Agents => header(from, client.local_addr()?),
+            DoorKind::Http => Ok(Vec::new()),
         }
-        if self.kind == DoorKind::Agents {
-            server
-                .write_all(&header(from, client.local_addr()?)?)
-                .await?;
-        }
-        forward(&client, &server, self.idle_timeout, &self.counters).await
     }
+
+    async fn forward(&self, client: TcpStream, server: Upstream) -> Result<(), ForwardError> {
+        set_options(&client)?;
+        forward(&client, &server, self.limits.idle_timeout, &self.counters).await
+    }
+}
+
+/// Options of every connection.
+pub(crate) fn set_options(stream: &TcpStream) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    let keepalive = TcpKeepalive::new()
+        .with_time(KEEPALIVE_AFTER)
+        .with_interval(KEEPALIVE_EVERY);
+    SockRef::from(stream).set_tcp_keepalive(&keepalive)
 }
 
 pub(crate) fn listen(address: SocketAddr) -> io::Result<TcpListener> {

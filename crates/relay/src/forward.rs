@@ -6,7 +6,7 @@
 
 use std::cell::RefCell;
 use std::future::poll_fn;
-use std::io;
+use std::io::{self, IoSlice};
 use std::net::Shutdown;
 use std::pin::pin;
 use std::sync::atomic::AtomicU64;
@@ -18,6 +18,7 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep_until};
 
 use crate::counters::{Counters, add};
+use crate::servers::Upstream;
 
 /// One TLS record.
 const BUFFER: usize = 16 * 1024;
@@ -35,10 +36,77 @@ pub(crate) enum ForwardError {
     Io(#[from] io::Error),
 }
 
-/// Forwards until both sides have ended, one has failed, or no byte was taken for `idle_timeout`.
+/// One of the two connections.
+pub(crate) trait Side {
+    /// Whether [`Side::try_read`] may return something.
+    fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
+    fn try_read(&self, into: &mut [u8]) -> io::Result<usize>;
+    fn poll_write(&self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>>;
+    /// Says that nothing more is written.
+    fn end(&self) -> io::Result<()>;
+}
+
+impl Side for TcpStream {
+    fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll_read_ready(cx)
+    }
+
+    fn try_read(&self, into: &mut [u8]) -> io::Result<usize> {
+        Self::try_read(self, into)
+    }
+
+    fn poll_write(&self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        loop {
+            // Without asking first: most often there is room.
+            match self.try_write(bytes) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                written => return Poll::Ready(written),
+            }
+            ready!(self.poll_write_ready(cx))?;
+        }
+    }
+
+    fn end(&self) -> io::Result<()> {
+        SockRef::from(self).shutdown(Shutdown::Write)
+    }
+}
+
+impl Side for multiplex::Stream {
+    fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll_read_ready(cx).map(Ok)
+    }
+
+    fn try_read(&self, into: &mut [u8]) -> io::Result<usize> {
+        Self::try_read(self, into)
+    }
+
+    fn poll_write(&self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.poll_write_parts(cx, &[IoSlice::new(bytes)])
+    }
+
+    fn end(&self) -> io::Result<()> {
+        Self::end(self);
+        Ok(())
+    }
+}
+
+/// Forwards between a client and a server.
 pub(crate) async fn forward(
     client: &TcpStream,
-    server: &TcpStream,
+    server: &Upstream,
+    idle_timeout: Duration,
+    counters: &Counters,
+) -> Result<(), ForwardError> {
+    match server {
+        Upstream::Connection { tcp, .. } => between(client, tcp, idle_timeout, counters).await,
+        Upstream::Stream(server) => between(client, server, idle_timeout, counters).await,
+    }
+}
+
+/// Forwards until both sides have ended, one has failed, or no byte was taken for `idle_timeout`.
+async fn between(
+    client: &impl Side,
+    server: &impl Side,
     idle_timeout: Duration,
     counters: &Counters,
 ) -> Result<(), ForwardError> {
@@ -47,10 +115,11 @@ pub(crate) async fn forward(
     let mut idle = pin!(sleep_until(Instant::now() + idle_timeout));
     let mut moved_at = Instant::now();
     poll_fn(|cx| {
-        let mut is_over = true;
         let mut has_moved = false;
-        for direction in [&mut up, &mut down] {
-            match direction.poll(cx, &mut has_moved) {
+        let ended = [up.poll(cx, &mut has_moved), down.poll(cx, &mut has_moved)];
+        let mut is_over = true;
+        for direction in ended {
+            match direction {
                 Poll::Ready(Ok(())) => {}
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(error.into())),
                 Poll::Pending => is_over = false,
@@ -73,9 +142,9 @@ pub(crate) async fn forward(
     .await
 }
 
-struct Direction<'a> {
-    from: &'a TcpStream,
-    to: &'a TcpStream,
+struct Direction<'a, F, T> {
+    from: &'a F,
+    to: &'a T,
     /// Bytes that were read and not taken yet, from `written` on.
     held: Vec<u8>,
     written: usize,
@@ -92,8 +161,8 @@ enum State {
     Ended,
 }
 
-impl<'a> Direction<'a> {
-    fn new(from: &'a TcpStream, to: &'a TcpStream, bytes: &'a AtomicU64) -> Self {
+impl<'a, F: Side, T: Side> Direction<'a, F, T> {
+    fn new(from: &'a F, to: &'a T, bytes: &'a AtomicU64) -> Self {
         Self {
             from,
             to,
@@ -108,18 +177,17 @@ impl<'a> Direction<'a> {
     fn poll(&mut self, cx: &mut Context<'_>, has_moved: &mut bool) -> Poll<io::Result<()>> {
         loop {
             if !self.held.is_empty() {
-                ready!(self.to.poll_write_ready(cx))?;
-                *has_moved |= self.write_held()?;
+                *has_moved |= ready!(self.write_held(cx))?;
                 continue;
             }
             match self.state {
                 State::Open => {
-                    ready!(self.from.poll_read_ready(cx))?;
-                    *has_moved |= self.copy()?;
+                    ready!(self.from.poll_readable(cx))?;
+                    *has_moved |= self.copy(cx)?;
                 }
                 State::Ending => {
                     self.state = State::Ended;
-                    SockRef::from(self.to).shutdown(Shutdown::Write)?;
+                    self.to.end()?;
                 }
                 State::Ended => return Poll::Ready(Ok(())),
             }
@@ -127,7 +195,7 @@ impl<'a> Direction<'a> {
     }
 
     /// Reads once and writes what the other side takes; the rest is held.
-    fn copy(&mut self) -> io::Result<bool> {
+    fn copy(&mut self, cx: &mut Context<'_>) -> io::Result<bool> {
         SHARED.with_borrow_mut(|buffer| {
             let n = match self.from.try_read(buffer) {
                 Ok(0) => {
@@ -138,7 +206,11 @@ impl<'a> Direction<'a> {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
                 Err(error) => return Err(error),
             };
-            let taken = self.write(&buffer[..n])?;
+            let taken = match self.to.poll_write(cx, &buffer[..n]) {
+                Poll::Ready(taken) => taken?,
+                Poll::Pending => 0,
+            };
+            add(self.bytes, taken as u64);
             if taken < n {
                 self.held = buffer[taken..n].to_vec();
                 self.written = 0;
@@ -147,24 +219,14 @@ impl<'a> Direction<'a> {
         })
     }
 
-    fn write_held(&mut self) -> io::Result<bool> {
-        let taken = self.write(&self.held[self.written..])?;
+    fn write_held(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<bool>> {
+        let taken = ready!(self.to.poll_write(cx, &self.held[self.written..]))?;
+        add(self.bytes, taken as u64);
         self.written += taken;
         if self.written == self.held.len() {
             // Most connections never hold anything: give the memory back.
             self.held = Vec::new();
         }
-        Ok(taken > 0)
-    }
-
-    fn write(&self, bytes: &[u8]) -> io::Result<usize> {
-        match self.to.try_write(bytes) {
-            Ok(n) => {
-                add(self.bytes, n as u64);
-                Ok(n)
-            }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(0),
-            Err(error) => Err(error),
-        }
+        Poll::Ready(Ok(taken > 0))
     }
 }

@@ -1,7 +1,8 @@
 //! A relay: accepts connections of agents that cannot reach the servers, and forwards each to a server.
 //!
-//! A connection takes this path: accepted within the limits ([`door`]) → a server in rotation ([`servers`]) → a PROXY protocol
-//! header with the agent's address → bytes in both directions ([`forward`]) until either side ends, or both are silent.
+//! A connection takes this path: accepted within the limits ([`door`]) → a server in rotation, and a stream of one of the
+//! connections to it that carry many, or a connection of its own ([`servers`]) → a PROXY protocol header with the agent's
+//! address → bytes in both directions ([`forward`]) until either side ends, or both are silent.
 //!
 //! TLS passes through untouched: a relay has no key, and can neither read nor speak for an agent. It knows nothing of frames,
 //! HTTP and the store; its page of metrics ([`metrics`]) is the only thing that it says itself.
@@ -20,12 +21,13 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::Semaphore;
 use tokio::time::{Instant, interval_at};
 
 use connection_slots::ConnectionSlots;
 use counters::Counters;
 pub use counters::Totals;
-use door::{Door, DoorKind};
+use door::{Door, DoorKind, DoorLimits};
 use metrics::MetricsPage;
 use servers::Servers;
 
@@ -49,6 +51,8 @@ pub struct Settings {
     pub max_connections: usize,
     /// The same of one source address.
     pub max_per_address: usize,
+    /// Connections to each server that carry all agents; 0: one connection for each agent.
+    pub multiplex: usize,
     /// How long to wait for one server.
     pub connect_timeout: Duration,
     /// How long both sides of an agent's connection may be silent.
@@ -84,12 +88,22 @@ pub struct Relay {
 impl Relay {
     /// Raises the limit of open files and binds the addresses. Must be called within a runtime.
     pub fn bind(settings: &Settings) -> Result<Self, RelayError> {
-        let max = open_files::raise_for(settings.max_connections);
-        let slots = ConnectionSlots::new(max, settings.max_per_address);
+        let files = open_files::raise_for(settings.max_connections, settings.multiplex > 0);
+        let files = Arc::new(Semaphore::new(files.min(Semaphore::MAX_PERMITS)));
+        let slots = ConnectionSlots::new(settings.max_connections, settings.max_per_address);
         let counters = Arc::new(Counters::default());
         let door = |kind: DoorKind, listen, servers: &[String], idle_timeout| {
-            let servers = Arc::new(Servers::new(servers, settings.connect_timeout));
-            let limits = (slots.clone(), idle_timeout);
+            let n_links = match kind {
+                DoorKind::Agents => settings.multiplex,
+                DoorKind::Http => 0,
+            };
+            let timeout = settings.connect_timeout;
+            let servers = Arc::new(Servers::new(servers, n_links, timeout, files.clone()));
+            let limits = DoorLimits {
+                slots: slots.clone(),
+                files: files.clone(),
+                idle_timeout,
+            };
             Door::bind(kind, listen, servers, limits, counters.clone()).map_err(|source| {
                 RelayError::Listen {
                     what: kind.as_str(),

@@ -15,20 +15,34 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::counters::{Counters, Totals};
-use crate::servers::Servers;
+use crate::servers::{LinkCounts, Servers};
 
 /// Requests at the same time.
 const MAX_REQUESTS: usize = 8;
 const MAX_REQUEST: usize = 8 * 1024;
 const TIMEOUT: Duration = Duration::from_secs(5);
 const ACCEPT_RETRY: Duration = Duration::from_millis(100);
+/// A name, its help, and what it counts.
+type LinkGauge = (&'static str, &'static str, fn(LinkCounts) -> usize);
+const LINK_GAUGES: [LinkGauge; 2] = [
+    (
+        "muster_relay_shared_connections",
+        "Connections to a server that carry many agents.",
+        |links| links.connections,
+    ),
+    (
+        "muster_relay_streams",
+        "Agents on these connections.",
+        |links| links.streams,
+    ),
+];
 
 #[derive(Debug)]
 pub(crate) struct MetricsPage {
     pub(crate) listener: TcpListener,
     pub(crate) address: SocketAddr,
     pub(crate) counters: Arc<Counters>,
-    /// Of each kind of connection.
+    /// Of agents, and of clients of the API.
     pub(crate) servers: Vec<Arc<Servers>>,
 }
 
@@ -87,14 +101,21 @@ impl MetricsPage {
         head(
             &mut page,
             "muster_relay_connects_total",
-            "Tries to connect to a server, by server and result.",
+            "Clients for which a server was tried, by server and result.",
         );
-        for servers in &self.servers {
-            for (server, ok, failed) in servers.tries() {
-                for (result, n) in [("ok", ok), ("failed", failed)] {
-                    let labels = format!("server=\"{server}\",result=\"{result}\"");
-                    line(&mut page, "muster_relay_connects_total", &labels, n);
-                }
+        let servers = || self.servers.iter().flat_map(|servers| servers.counts());
+        for server in servers() {
+            for (result, n) in [("ok", server.ok), ("failed", server.failed)] {
+                let labels = format!("server=\"{}\",result=\"{result}\"", server.name);
+                line(&mut page, "muster_relay_connects_total", &labels, n);
+            }
+        }
+        for (name, help, count) in LINK_GAUGES {
+            let _ = writeln!(page, "# HELP {name} {help}\n# TYPE {name} gauge");
+            // Only agents share connections.
+            for server in self.servers.iter().take(1).flat_map(|it| it.counts()) {
+                let labels = format!("server=\"{}\"", server.name);
+                line(&mut page, name, &labels, count(server.links) as u64);
             }
         }
         page

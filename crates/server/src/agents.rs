@@ -2,17 +2,19 @@
 //!
 //! A peer that has not authenticated gets little: a few seconds, small frames, a limited number of connections for its
 //! address ([`address_limits`]), and handshakes on threads of their own ([`handshake_pool`]). The address of an agent that comes
-//! through a relay is in a header before TLS ([`relayed`]). Each session is one task that reads and writes; an agent that does
-//! not read is disconnected and delays no other.
+//! through a relay is in a header before TLS ([`relayed`]); a relay may bring many over one connection ([`relay_connection`]).
+//! Each session is one task that reads and writes; an agent that does not read is disconnected and delays no other.
 
 mod address_limits;
 mod certificate;
 mod enrol;
 mod handshake_pool;
 mod leaf;
+mod relay_connection;
 mod relayed;
 mod session;
 mod settings;
+mod socket;
 mod tickets;
 
 pub use address_limits::AgentLimits;
@@ -40,19 +42,29 @@ use crate::{limits, stopped};
 use address_limits::{AddressLimiter, UnauthenticatedSlot};
 use handshake_pool::HandshakePool;
 use leaf::ServerLeaf;
-use relayed::{HeaderError, Origin};
+use relayed::{Accepted, Beginning, HeaderError, Origin};
+use session::Frames;
+use socket::AgentSocket;
 use tickets::Tickets;
+use wire::Hello;
 
 /// How many connections wait in the kernel to be accepted: a whole fleet may reconnect at once.
 const BACKLOG: u32 = 4096;
 /// How many handshakes go on at a time.
 const MAX_HANDSHAKES: usize = 256;
-/// How many connections may be unauthenticated; further ones are closed at once.
+/// How many connections may be unauthenticated, and how many streams of relays. Further connections are closed at once, further
+/// streams wait: they cost little, and a fleet that came back at once would be idle between its tries.
 const MAX_UNAUTHENTICATED: usize = 8_192;
 /// How long a connection waits for its handshake to begin: an agent waits no longer either.
 const HANDSHAKE_QUEUE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How many connections beyond the limit are still accepted, to refuse them with the reason.
 const MAX_REFUSED_POLITELY: usize = 64;
+const NO_DESCRIPTORS: &str =
+    "this server has no room for more agents: raise its limit of open files";
+/// How many connections of relays may carry many agents: each has buffers.
+const MAX_RELAY_CONNECTIONS: usize = 1_024;
+/// How many agents relays bring in connections that carry many, by default: each costs memory, and no descriptor.
+const MAX_RELAYED_AGENTS: usize = 1_000_000;
 /// How long to wait after a failed accept, for example without free descriptors.
 pub(crate) const ACCEPT_RETRY: Duration = Duration::from_millis(100);
 
@@ -61,11 +73,11 @@ pub struct AgentListener {
     control: Control,
     ca: Arc<Ca>,
     handshakes: Arc<HandshakePool>,
-    limiter: Arc<AddressLimiter>,
-    timeout: Duration,
-    relays: Arc<Relays>,
+    limits: AgentLimits,
+    relays: Relays,
     listener: TcpListener,
     max_connections: usize,
+    max_streams: usize,
     shed: Arc<ShedCounters>,
 }
 
@@ -125,11 +137,11 @@ impl AgentListener {
             control,
             ca,
             handshakes: Arc::new(HandshakePool::new(config)?),
-            limiter: AddressLimiter::new(limits),
-            timeout: limits.timeout,
-            relays: Arc::default(),
+            limits,
+            relays: Relays::default(),
             listener,
             max_connections: limits::shares(HttpListenerSettings::default().max_connections).agents,
+            max_streams: MAX_RELAYED_AGENTS,
             shed: Arc::default(),
         })
     }
@@ -145,7 +157,14 @@ impl AgentListener {
     /// Accepts PROXY headers from these addresses.
     #[must_use]
     pub fn with_relays(mut self, relays: Relays) -> Self {
-        self.relays = Arc::new(relays);
+        self.relays = relays;
+        self
+    }
+
+    /// Accepts so many agents in connections of relays that carry many; with 0, no such connection.
+    #[must_use]
+    pub fn with_relayed_agents(mut self, max: usize) -> Self {
+        self.max_streams = max;
         self
     }
 
@@ -158,85 +177,115 @@ impl AgentListener {
 
     /// Accepts until `stop` is true, then waits for the sessions to end.
     pub async fn run(self, mut stop: watch::Receiver<bool>) {
-        let connections = TaskTracker::new();
-        let unauthenticated = Arc::new(Semaphore::new(MAX_UNAUTHENTICATED));
-        let handshake_permits = Arc::new(Semaphore::new(MAX_HANDSHAKES));
+        let listener = self.listener;
+        let door = Arc::new(Door {
+            control: self.control,
+            ca: self.ca,
+            handshakes: self.handshakes,
+            handshake_permits: Semaphore::new(MAX_HANDSHAKES),
+            unauthenticated: Arc::new(Semaphore::new(MAX_UNAUTHENTICATED)),
+            unauthenticated_streams: Arc::new(Semaphore::new(MAX_UNAUTHENTICATED)),
+            limiter: AddressLimiter::new(self.limits),
+            relays: self.relays,
+            shed: self.shed,
+            timeout: self.limits.timeout,
+            max_connections: self.max_connections,
+            max_streams: self.max_streams,
+            connections: TaskTracker::new(),
+            relay_connections: Semaphore::new(MAX_RELAY_CONNECTIONS),
+            streams: TaskTracker::new(),
+            stop: stop.clone(),
+        });
         loop {
             let accepted = tokio::select! {
-                accepted = self.listener.accept() => accepted,
+                accepted = listener.accept() => accepted,
                 () = stopped(&mut stop) => break,
             };
-            let (stream, peer) = match accepted {
-                Ok(accepted) => accepted,
+            match accepted {
+                Ok((stream, peer)) => door.admit(stream, peer),
                 Err(error) => {
-                    self.shed.count(ShedReason::Accept, &error);
+                    door.shed.count(ShedReason::Accept, &error);
                     tokio::time::sleep(ACCEPT_RETRY).await;
-                    continue;
                 }
-            };
-            let max = self.max_connections;
-            if connections.len() >= max + MAX_REFUSED_POLITELY {
-                let why = format_args!("{peer}: at most {max} agents can connect");
-                self.shed.count(ShedReason::AgentConnections, why);
-                continue;
             }
-            // Thousands of agents may come through a relay at once: the limits count their own addresses, which come later.
-            let is_relay = self.relays.contains(peer.ip());
-            let slot = match is_relay {
-                true => None,
-                false => match self.limiter.admit(peer.ip(), Instant::now()) {
-                    Ok(slot) => Some(slot),
-                    Err(error) => {
-                        let why = format_args!("{peer}: {error}");
-                        self.shed.count(ShedReason::AgentAddress, why);
-                        continue;
-                    }
-                },
-            };
-            let Ok(permit) = unauthenticated.clone().try_acquire_owned() else {
-                self.shed.count(ShedReason::AgentUnauthenticated, peer);
-                continue;
-            };
-            let is_full = connections.len() >= max;
-            if is_full {
-                self.shed.count(ShedReason::AgentConnections, peer);
-            }
-            let connection = AgentConnection {
-                control: self.control.clone(),
-                ca: self.ca.clone(),
-                handshakes: self.handshakes.clone(),
-                handshake_permits: handshake_permits.clone(),
-                limiter: self.limiter.clone(),
-                shed: self.shed.clone(),
-                timeout: self.timeout,
-                is_full,
-                stop: stop.clone(),
-            };
-            connections.spawn(async move {
-                if let Err(error) = connection.serve(stream, peer, slot, permit).await {
-                    tracing::debug!(%peer, %error, "agent connection ended");
-                }
-            });
         }
-        self.control
+        door.control
             .sessions()
             .disconnect_all("the server is stopping");
-        connections.close();
-        connections.wait().await;
+        door.streams.close();
+        door.streams.wait().await;
+        door.connections.close();
+        door.connections.wait().await;
     }
 }
 
-/// What one connection needs.
-struct AgentConnection {
+/// What all connections share.
+struct Door {
     control: Control,
     ca: Arc<Ca>,
     handshakes: Arc<HandshakePool>,
-    handshake_permits: Arc<Semaphore>,
+    handshake_permits: Semaphore,
+    unauthenticated: Arc<Semaphore>,
+    unauthenticated_streams: Arc<Semaphore>,
     limiter: Arc<AddressLimiter>,
+    relays: Relays,
     shed: Arc<ShedCounters>,
     timeout: Duration,
-    is_full: bool,
+    max_connections: usize,
+    max_streams: usize,
+    connections: TaskTracker,
+    relay_connections: Semaphore,
+    /// Agents in connections of relays that carry many.
+    streams: TaskTracker,
     stop: watch::Receiver<bool>,
+}
+
+impl Door {
+    /// Serves a new connection, within the limits.
+    fn admit(self: &Arc<Self>, stream: TcpStream, peer: SocketAddr) {
+        let (max, n_connections) = (self.max_connections, self.connections.len());
+        if n_connections >= max + MAX_REFUSED_POLITELY {
+            let why = format_args!("{peer}: at most {max} agents can connect");
+            self.shed.count(ShedReason::AgentConnections, why);
+            return;
+        }
+        // Thousands of agents may come through a relay at once: the limits count their own addresses, which come later.
+        let slot = match self.relays.contains(peer.ip()) {
+            true => None,
+            false => match self.limiter.admit(peer.ip(), Instant::now()) {
+                Ok(slot) => Some(slot),
+                Err(error) => {
+                    let why = format_args!("{peer}: {error}");
+                    self.shed.count(ShedReason::AgentAddress, why);
+                    return;
+                }
+            },
+        };
+        let Ok(permit) = self.unauthenticated.clone().try_acquire_owned() else {
+            self.shed.count(ShedReason::AgentUnauthenticated, peer);
+            return;
+        };
+        let full = (n_connections >= max).then_some(NO_DESCRIPTORS);
+        if full.is_some() {
+            self.shed.count(ShedReason::AgentConnections, peer);
+        }
+        let connection = AgentConnection {
+            door: self.clone(),
+            full,
+        };
+        self.connections.spawn(async move {
+            if let Err(error) = connection.begin(stream, peer, slot, permit).await {
+                tracing::debug!(%peer, %error, "agent connection ended");
+            }
+        });
+    }
+}
+
+/// One connection of an agent, or its stream in a connection of a relay.
+struct AgentConnection {
+    door: Arc<Door>,
+    /// Why the agent gets no session, if there is no room for it.
+    full: Option<&'static str>,
 }
 
 /// Why an agent's connection ended.
@@ -257,18 +306,107 @@ pub enum ConnectionError {
 }
 
 impl AgentConnection {
-    async fn serve(
+    /// Finds out what comes over a connection, and serves it.
+    async fn begin(
         self,
-        mut stream: TcpStream,
+        stream: TcpStream,
         peer: SocketAddr,
         slot: Option<UnauthenticatedSlot>,
         permit: OwnedSemaphorePermit,
     ) -> Result<(), ConnectionError> {
         stream.set_nodelay(true)?;
-        let (origin, slot) = self.admit_address(&mut stream, peer, slot).await?;
-        let stream = self.handshake(stream, &slot).await?;
+        let mut socket = AgentSocket::Connection(stream);
+        let accepted = Accepted {
+            is_relay: slot.is_none(),
+            multiplexes: self.door.max_streams > 0,
+        };
+        let within = self.door.timeout;
+        let read = relayed::read_beginning(&mut socket, peer, accepted, within).await;
+        let origin = match read.map_err(|error| self.refuse_header(peer, error))? {
+            Beginning::Agent(origin) => origin,
+            Beginning::Multiplexed => {
+                drop(permit);
+                let AgentSocket::Connection(stream) = socket else {
+                    return Err(ConnectionError::Closed);
+                };
+                // Few connections take this path: the others do not hold its memory.
+                return Box::pin(relay_connection::serve(self.door, stream, peer)).await;
+            }
+        };
+        let slot = match slot {
+            Some(slot) => slot,
+            None => {
+                let agent = origin.agent;
+                let admitted = self.door.limiter.admit(agent.ip(), Instant::now());
+                admitted.map_err(|error| {
+                    let why = format_args!("{agent} through {peer}: {error}");
+                    self.door.shed.count(ShedReason::AgentAddress, why);
+                    ConnectionError::Refused(error.to_string())
+                })?
+            }
+        };
+        self.serve(socket, origin, slot, permit).await
+    }
+
+    /// Serves an agent whose address is known and may have another connection.
+    async fn serve(
+        self,
+        socket: AgentSocket,
+        origin: Origin,
+        slot: UnauthenticatedSlot,
+        permit: OwnedSemaphorePermit,
+    ) -> Result<(), ConnectionError> {
         // What a connection holds until it authenticates: a slot of its address, and one of all.
         let unauthenticated = (slot, permit);
+        let door = self.door;
+        let authenticated = Box::pin(door.authenticate(socket, origin, unauthenticated));
+        let Some((frames, hello, certificate)) = authenticated.await? else {
+            return Ok(());
+        };
+        match door.admit_agent(certificate, self.full).await {
+            Ok(host) => {
+                let place = (host, origin.relay);
+                session::run(&door.control, frames, hello, place, door.stop.clone()).await
+            }
+            Err(refused) => session::refuse(frames, &hello, refused).await,
+        }
+    }
+
+    fn refuse_header(&self, peer: SocketAddr, error: HeaderError) -> ConnectionError {
+        self.door.refuse_header(peer, &error);
+        ConnectionError::Header(error.to_string())
+    }
+}
+
+/// On the heap, because futures hold it in several places.
+type AgentTls = Box<TlsStream<AgentSocket>>;
+
+/// An agent that has shown its certificate and said hello.
+type SaidHello = (Frames<AgentTls>, Hello, Result<Certificate, Refused>);
+
+impl Door {
+    fn refuse_header(&self, peer: SocketAddr, error: &HeaderError) {
+        if !matches!(error, HeaderError::TooSlow | HeaderError::Io(_)) {
+            let why = format_args!("{peer} {error}");
+            self.shed.count(ShedReason::AgentProxyHeader, why);
+        }
+    }
+
+    /// Handshake and hello of an agent that opens a session; an enrolment is served here, and gives None.
+    async fn authenticate(
+        &self,
+        socket: AgentSocket,
+        origin: Origin,
+        unauthenticated: (UnauthenticatedSlot, OwnedSemaphorePermit),
+    ) -> Result<Option<SaidHello>, ConnectionError> {
+        if let Some(relay) = origin.relay {
+            let checked = relayed::refuse_second_header(&socket, self.timeout).await;
+            checked.map_err(|error| {
+                self.refuse_header(relay, &error);
+                ConnectionError::Header(error.to_string())
+            })?;
+        }
+        let stream = self.handshake(socket, &unauthenticated.0).await?;
         let (_, tls) = stream.get_ref();
         let certificate = tls
             .peer_certificates()
@@ -277,23 +415,16 @@ impl AgentConnection {
             Some(wire::enrol::ALPN) => {
                 let enrolment =
                     enrol::serve(&self.control, &self.ca, stream, origin.agent, certificate);
-                timeout(self.timeout, enrolment)
-                    .await
-                    .map_err(|_| ConnectionError::TooSlow)?
+                let enrolled = timeout(self.timeout, enrolment).await;
+                enrolled.map_err(|_| ConnectionError::TooSlow)??;
+                Ok(None)
             }
             Some(wire::ALPN) => {
                 let certificate = certificate.ok_or_else(|| {
                     ConnectionError::Refused("no certificate of this fleet".to_owned())
                 })?;
                 let (frames, hello) = session::read_hello(stream, self.timeout).await?;
-                drop(unauthenticated);
-                match self.admit(certificate).await {
-                    Ok(host) => {
-                        let place = (host, origin.relay);
-                        session::run(&self.control, frames, hello, place, self.stop).await
-                    }
-                    Err(refused) => session::refuse(frames, &hello, refused).await,
-                }
+                Ok(Some((frames, hello, certificate)))
             }
             _ => Err(ConnectionError::Refused(
                 "speaks no protocol of ours".to_owned(),
@@ -301,46 +432,11 @@ impl AgentConnection {
         }
     }
 
-    /// Finds out which address the agent has, and whether that may have another connection. A relay's own slot is `None`.
-    async fn admit_address(
-        &self,
-        stream: &mut TcpStream,
-        peer: SocketAddr,
-        slot: Option<UnauthenticatedSlot>,
-    ) -> Result<(Origin, UnauthenticatedSlot), ConnectionError> {
-        let refuse = |error: HeaderError| {
-            if !matches!(error, HeaderError::TooSlow | HeaderError::Io(_)) {
-                let why = format_args!("{peer} {error}");
-                self.shed.count(ShedReason::AgentProxyHeader, why);
-            }
-            ConnectionError::Header(error.to_string())
-        };
-        let read = relayed::read_origin(stream, peer, slot.is_none(), self.timeout).await;
-        let origin = read.map_err(refuse)?;
-        let slot = match slot {
-            Some(slot) => slot,
-            None => {
-                let agent = origin.agent;
-                let admitted = self.limiter.admit(agent.ip(), Instant::now());
-                admitted.map_err(|error| {
-                    let why = format_args!("{agent} through {peer}: {error}");
-                    self.shed.count(ShedReason::AgentAddress, why);
-                    ConnectionError::Refused(error.to_string())
-                })?
-            }
-        };
-        if origin.relay.is_some() {
-            let checked = relayed::refuse_second_header(stream, self.timeout).await;
-            checked.map_err(refuse)?;
-        }
-        Ok((origin, slot))
-    }
-
     async fn handshake(
         &self,
-        stream: TcpStream,
+        socket: AgentSocket,
         slot: &UnauthenticatedSlot,
-    ) -> Result<TlsStream<TcpStream>, ConnectionError> {
+    ) -> Result<AgentTls, ConnectionError> {
         let permits = async {
             let of_address = slot.handshakes.acquire().await?;
             let of_all = self.handshake_permits.acquire().await?;
@@ -350,23 +446,38 @@ impl AgentConnection {
             .await
             .map_err(|_| ConnectionError::TooSlow)?
             .map_err(|_| ConnectionError::Closed)?;
-        Ok(self.handshakes.accept(stream, self.timeout).await?)
+        let accepted = self.handshakes.accept(socket, self.timeout).await?;
+        Ok(Box::new(accepted))
     }
 
     /// The host whose agent the peer is.
-    async fn admit(
+    async fn admit_agent(
         &self,
         certificate: Result<Certificate, Refused>,
+        full: Option<&'static str>,
     ) -> Result<model::Host, Refused> {
         let certificate = certificate?;
-        if self.is_full {
-            return Err(Refused::for_now(
-                "this server has no room for more agents: raise its limit of open files",
-            ));
+        if let Some(full) = full {
+            return Err(Refused::for_now(full));
         }
         // Another replica may have just enrolled or revoked it.
         self.control.replicas().catch_up().await;
         self.control.enrolment().check_certificate(certificate)?;
         Ok(certificate.host)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn size_of_future<A, B, C, D, E, F>(_: impl FnOnce(A, B, C, D, E) -> F) -> usize {
+        size_of::<F>()
+    }
+
+    #[test]
+    fn the_task_of_a_session_is_small() {
+        let size = size_of_future(AgentConnection::serve);
+        assert!(size < 5 * 1024, "{size} bytes for each connected agent");
     }
 }

@@ -166,7 +166,8 @@ async fn start_parts(config: Config) -> Result<Running, BootError> {
     let agents_listener = listen("agents", config.agents, agents_socket)?;
     let agents = AgentListener::new(control.clone(), ca, agents_listener, limits)?
         .beside(config.http_listener.max_connections, state.shed.clone())
-        .with_relays(config.agent_listener.relays.clone());
+        .with_relays(config.agent_listener.relays.clone())
+        .with_relayed_agents(config.agent_listener.relayed_agents);
     let background_task = tokio::spawn(background.run(background_stopped));
     let senders_task =
         tokio::spawn(Senders::new(control.clone(), webhooks).run(listeners_stopped.clone()));

@@ -7,6 +7,7 @@ mod relay;
 mod simulator;
 
 pub(crate) use agent::RealAgent;
+pub(crate) use simulator::Quantiles;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -22,6 +23,8 @@ use relay::Relay;
 use simulator::Simulator;
 
 const POLL_EVERY: Duration = Duration::from_millis(20);
+/// Open files of a simulator, a relay or a server beside those of agents.
+const OTHER_FILES: usize = 1024;
 /// Without a status for this time the fleet is idle.
 const QUIET: Duration = Duration::from_secs(2);
 
@@ -36,8 +39,10 @@ pub(crate) struct Fleet {
     pub(crate) delay: String,
     /// How many simulated operations fail: 0.1%.
     pub(crate) fail: String,
-    /// Whether all agents connect through a relay.
+    /// Whether all agents connect through relays. They do if a server may not open enough files for them.
     pub(crate) relay: bool,
+    /// Connections of each relay to each server; 0: one for each agent. By default what a relay does by default.
+    pub(crate) multiplex: Option<usize>,
 }
 
 impl Fleet {
@@ -49,15 +54,35 @@ impl Fleet {
             delay: "5ms..50ms".to_owned(),
             fail: "0%".to_owned(),
             relay: false,
+            multiplex: None,
         }
+    }
+
+    /// How many agents each simulator and each relay has.
+    fn parts(&self) -> Vec<usize> {
+        let most = usage::open_files().saturating_sub(OTHER_FILES).max(1);
+        // A relay without shared connections needs two files for each agent.
+        let most = if self.multiplex == Some(0) {
+            most / 2
+        } else {
+            most
+        };
+        let n = self.agents.div_ceil(most).max(1);
+        let part = |index| self.agents / n + usize::from(index < self.agents % n);
+        (0..n).map(part).collect()
+    }
+
+    /// Whether the agents need relays.
+    pub(crate) fn has_relays(&self) -> bool {
+        self.relay || self.agents > usage::open_files().saturating_sub(OTHER_FILES)
     }
 }
 
 #[derive(Debug)]
 pub(crate) struct Deployment {
     pub(crate) simulator: Simulator,
-    /// Between the simulator and the servers.
-    pub(crate) relay: Option<Relay>,
+    /// Between the simulators and the servers.
+    pub(crate) relays: Vec<Relay>,
     replicas: Vec<Replica>,
     binaries: PathBuf,
     /// Last, so that they outlive the replicas.
@@ -98,27 +123,30 @@ impl Deployment {
         let mut replicas = Vec::new();
         for _ in 0..fleet.replicas {
             let settings = Settings {
-                more: arguments(engines.as_ref(), fleet.relay),
+                more: arguments(engines.as_ref(), fleet.has_relays()),
                 ..Settings::default()
             };
             let data = tempfile::tempdir()?;
             let (server, _) = Server::start_with(&binaries, data.path(), &settings)?;
             replicas.push(Replica { server, data });
         }
-        let mut addresses: Vec<_> = replicas.iter().map(|one| one.server.agents).collect();
-        let relay = match fleet.relay {
-            true => Some(Relay::start(&binaries, &addresses, fleet.agents)?),
-            false => None,
-        };
-        if let Some(relay) = &relay {
-            addresses = vec![relay.agents];
+        let addresses: Vec<_> = replicas.iter().map(|one| one.server.agents).collect();
+        let (mut relays, mut parts) = (Vec::new(), Vec::new());
+        for n_agents in fleet.parts() {
+            if fleet.has_relays() {
+                let relay = Relay::start(&binaries, &addresses, n_agents, fleet.multiplex)?;
+                parts.push((vec![relay.agents], n_agents));
+                relays.push(relay);
+            } else {
+                parts.push((addresses.clone(), n_agents));
+            }
         }
         let started = Instant::now();
-        let simulator = Simulator::start(&binaries, &addresses, fleet)?;
+        let simulator = Simulator::start(&binaries, &parts, fleet)?;
         let took = started.elapsed();
         let deployment = Self {
             simulator,
-            relay,
+            relays,
             replicas,
             binaries,
             engines,
@@ -145,6 +173,13 @@ impl Deployment {
     pub(crate) fn memory(&self) -> anyhow::Result<u64> {
         let each = self.replicas.iter().map(|replica| replica.server.memory());
         each.sum()
+    }
+
+    /// PSS of all relays, in bytes; None without relays.
+    pub(crate) fn relay_memory(&self) -> anyhow::Result<Option<u64>> {
+        let each = self.relays.iter().map(Relay::memory);
+        let all: u64 = each.sum::<anyhow::Result<u64>>()?;
+        Ok((!self.relays.is_empty()).then_some(all))
     }
 
     /// Size of the store in bytes.
@@ -211,7 +246,7 @@ impl Deployment {
     ) -> anyhow::Result<()> {
         wait(patience, || {
             let stats = self.simulator.stats()?;
-            let n = stats["targets"]["n"].as_u64().unwrap_or(0);
+            let n = stats["targets"].as_u64().unwrap_or(0);
             let what = format!("{n} of {wanted} results are acknowledged");
             Ok((n >= wanted).then_some(()).ok_or(what))
         })
@@ -235,8 +270,8 @@ impl Deployment {
         Cpu {
             at: Instant::now(),
             servers: usage::cpu(&pids),
-            simulator: usage::cpu(&[self.simulator.pid()]),
-            relay: usage::cpu(&Vec::from_iter(self.relay.as_ref().map(Relay::pid))),
+            simulator: usage::cpu(&self.simulator.pids()),
+            relay: usage::cpu(&Vec::from_iter(self.relays.iter().map(Relay::pid))),
         }
     }
 
@@ -252,7 +287,7 @@ impl Deployment {
         let settings = Settings {
             http: replica.server.http,
             agents: replica.server.agents,
-            more: arguments(engines, self.relay.is_some()),
+            more: arguments(engines, !self.relays.is_empty()),
         };
         let (server, took) = Server::start_with(&self.binaries, replica.data.path(), &settings)?;
         replica.server = server;
@@ -273,6 +308,8 @@ impl Deployment {
 /// Further arguments of a server.
 fn arguments(engines: Option<&Engines>, has_relay: bool) -> Vec<String> {
     let mut arguments = engines.map(Engines::arguments).unwrap_or_default();
+    // All simulated agents enrol from one address.
+    arguments.extend(["--agent-rate".to_owned(), "1000000".to_owned()]);
     if has_relay {
         arguments.extend(["--relays".to_owned(), "127.0.0.1".to_owned()]);
     }

@@ -22,6 +22,12 @@ pub(crate) fn raise_open_files() -> anyhow::Result<()> {
     setrlimit(Resource::Nofile, raised).context("cannot raise the limit of open files")
 }
 
+/// How many files a process may open, unless it is privileged.
+pub(crate) fn open_files() -> usize {
+    let most = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
+    usize::try_from(most).unwrap_or(usize::MAX)
+}
+
 /// PSS in bytes: shared memory is counted once.
 pub(crate) fn memory(pids: &[i32]) -> anyhow::Result<u64> {
     let mut kib = 0;

@@ -13,6 +13,9 @@ use crate::log::{LogFormat, LogLevel};
 const DEFAULT_LISTEN: &str = "[::]:7101";
 const DEFAULT_CONNECTIONS: usize = 20_000;
 const DEFAULT_PER_ADDRESS: usize = 2_048;
+/// With one, a long frame of one agent delays the others behind it more; more than a few cost system calls.
+const DEFAULT_MULTIPLEX: usize = 2;
+const MAX_MULTIPLEX: usize = 64;
 const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Agent and server end a session after 35 silent seconds themselves.
 const DEFAULT_IDLE_TIMEOUT: Duration = Duration::from_secs(90);
@@ -26,11 +29,12 @@ const HTTP_SERVER: Key = Key::new("http_server", "MUSTER_RELAY_HTTP_SERVER");
 const METRICS_LISTEN: Key = Key::new("metrics_listen", "MUSTER_RELAY_METRICS_LISTEN");
 const MAX_CONNECTIONS: Key = Key::new("max_connections", "MUSTER_RELAY_MAX_CONNECTIONS");
 const MAX_PER_ADDRESS: Key = Key::new("max_per_address", "MUSTER_RELAY_MAX_PER_ADDRESS");
+const MULTIPLEX: Key = Key::new("multiplex", "MUSTER_RELAY_MULTIPLEX");
 const CONNECT_TIMEOUT: Key = Key::new("connect_timeout", "MUSTER_RELAY_CONNECT_TIMEOUT");
 const IDLE_TIMEOUT: Key = Key::new("idle_timeout", "MUSTER_RELAY_IDLE_TIMEOUT");
 const LOG: Key = Key::new("log", "MUSTER_LOG");
 const LOG_FORMAT: Key = Key::new("log_format", "MUSTER_LOG_FORMAT");
-const KEYS: [Key; 11] = [
+const KEYS: [Key; 12] = [
     LISTEN,
     SERVER,
     HTTP_LISTEN,
@@ -38,6 +42,7 @@ const KEYS: [Key; 11] = [
     METRICS_LISTEN,
     MAX_CONNECTIONS,
     MAX_PER_ADDRESS,
+    MULTIPLEX,
     CONNECT_TIMEOUT,
     IDLE_TIMEOUT,
     LOG,
@@ -62,8 +67,8 @@ The same relay is in both programs: muster relay and muster-agent relay. It forw
 so it needs no certificate, and can neither read nor speak for an agent.
 A flag counts before its environment variable, the variable before the file, the file before the
 default. Keys of the file, at its top or in a table [relay]: listen, server, http_listen,
-http_server, metrics_listen, max_connections, max_per_address, connect_timeout, idle_timeout, log,
-log_format.";
+http_server, metrics_listen, max_connections, max_per_address, multiplex, connect_timeout,
+idle_timeout, log, log_format.";
 
 /// The flags, as `muster-agent relay` and `muster relay` share them.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -83,12 +88,16 @@ pub struct RelayArgs {
     /// Where metrics for Prometheus are served, at /metrics; port 0: any [env: MUSTER_RELAY_METRICS_LISTEN]
     #[arg(long, value_name = "ADDR")]
     pub metrics_listen: Option<String>,
-    /// Connections at the same time; each needs two open files [env: MUSTER_RELAY_MAX_CONNECTIONS] [default: 20000]
+    /// Connections at the same time; each needs an open file, or two without --multiplex [env: MUSTER_RELAY_MAX_CONNECTIONS] [default: 20000]
     #[arg(long, value_name = "N")]
     pub max_connections: Option<String>,
     /// The same from one address [env: MUSTER_RELAY_MAX_PER_ADDRESS] [default: 2048]
     #[arg(long, value_name = "N")]
     pub max_per_address: Option<String>,
+    /// Connections to each server that carry all agents; 0: each agent has a connection of its own
+    /// [env: MUSTER_RELAY_MULTIPLEX] [default: 2]
+    #[arg(long, value_name = "N")]
+    pub multiplex: Option<String>,
     /// Seconds to wait for a server before the next one is tried [env: MUSTER_RELAY_CONNECT_TIMEOUT] [default: 5]
     #[arg(long, value_name = "SECONDS")]
     pub connect_timeout: Option<String>,
@@ -162,6 +171,8 @@ impl RelayConfig {
                 .unwrap_or(DEFAULT_CONNECTIONS),
             max_per_address: number(MAX_PER_ADDRESS, &args.max_per_address, (1, 1_000_000))?
                 .unwrap_or(DEFAULT_PER_ADDRESS),
+            multiplex: number(MULTIPLEX, &args.multiplex, (0, MAX_MULTIPLEX))?
+                .unwrap_or(DEFAULT_MULTIPLEX),
             connect_timeout: seconds(CONNECT_TIMEOUT, &args.connect_timeout, (1, 60))?
                 .unwrap_or(DEFAULT_CONNECT_TIMEOUT),
             idle_timeout: seconds(IDLE_TIMEOUT, &args.idle_timeout, (MIN_IDLE_SECS, 86_400))?
@@ -200,6 +211,7 @@ impl RelayConfig {
         }
         put(MAX_CONNECTIONS, number(settings.max_connections));
         put(MAX_PER_ADDRESS, number(settings.max_per_address));
+        put(MULTIPLEX, number(settings.multiplex));
         put(CONNECT_TIMEOUT, seconds(settings.connect_timeout));
         put(IDLE_TIMEOUT, seconds(settings.idle_timeout));
         put(LOG, self.log.as_str().into());

@@ -12,6 +12,7 @@ pub(super) const CERT_DAYS: Key = Key::new("agent_cert_days", "MUSTER_AGENT_CERT
 pub(super) const RATE: Key = Key::new("agent_rate", "MUSTER_AGENT_RATE");
 pub(super) const DRAIN_TIMEOUT: Key = Key::new("drain_timeout", "MUSTER_DRAIN_TIMEOUT");
 pub(super) const RELAYS: Key = Key::new("relays", "MUSTER_RELAYS");
+pub(super) const RELAYED_AGENTS: Key = Key::new("relayed_agents", "MUSTER_RELAYED_AGENTS");
 
 const DAY_SECS: u64 = 24 * 3600;
 /// The burst of connections from one address, in seconds of its rate.
@@ -30,6 +31,10 @@ pub struct AgentListenerArgs {
     /// [env: MUSTER_RELAYS]
     #[arg(long, value_name = "CIDRS")]
     pub relays: Option<String>,
+    /// Agents that relays bring in connections that carry many; 0: each agent of a relay needs a connection of its own
+    /// [env: MUSTER_RELAYED_AGENTS] [default: 1000000]
+    #[arg(long, value_name = "N")]
+    pub relayed_agents: Option<String>,
     /// Seconds that a stopping replica waits for its agents to move to other replicas [env: MUSTER_DRAIN_TIMEOUT]
     /// [default: 30]
     #[arg(long, value_name = "SECONDS")]
@@ -56,6 +61,17 @@ pub(super) fn pick(
     if let Some(relays) = sources.pick(RELAYS, args.relays.as_deref(), Relays::parse)? {
         settings.relays = relays;
     }
+    let relayed = sources.pick(
+        RELAYED_AGENTS,
+        args.relayed_agents.as_deref(),
+        |text| match text.trim() {
+            "0" => Ok(0),
+            _ => parse_number(RELAYED_AGENTS.name, text, 10_000_000),
+        },
+    )?;
+    if let Some(relayed) = relayed {
+        settings.relayed_agents = relayed as usize;
+    }
     if let Some(secs) = number(DRAIN_TIMEOUT, &args.drain_timeout, 3600)? {
         settings.drain_timeout = Duration::from_secs(secs.into());
     }
@@ -68,6 +84,7 @@ pub(super) fn show(settings: &AgentListenerSettings, put: &mut impl FnMut(Key, O
     put(RATE, Some(settings.limits.rate.to_string()));
     let relays = (!settings.relays.is_empty()).then(|| settings.relays.to_string());
     put(RELAYS, relays);
+    put(RELAYED_AGENTS, Some(settings.relayed_agents.to_string()));
     let drain = settings.drain_timeout.as_secs();
     put(DRAIN_TIMEOUT, Some(drain.to_string()));
 }

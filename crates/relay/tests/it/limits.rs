@@ -3,29 +3,33 @@
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 
-use crate::rig::{TestRelay, accept, closed, listener, settings};
+use crate::rig::{Agent, MODES, Mode, TestRelay, TestServer, closed, settings};
 
 #[tokio::test]
 async fn a_connection_beyond_the_limit_is_closed_and_one_that_ends_makes_room() {
-    for (max_connections, max_per_address) in [(2, 100), (100, 2)] {
-        let server = listener().await;
+    for (mode, (max_connections, max_per_address)) in MODES
+        .into_iter()
+        .flat_map(|mode| [(mode, (2, 100)), (mode, (100, 2))])
+    {
+        let server = TestServer::start(mode).await;
         let relay = TestRelay::start(&relay::Settings {
             max_connections,
             max_per_address,
-            ..settings(&[server.local_addr().unwrap()])
+            ..settings(mode, &[server.address])
         });
         let (first, mut second) = (relay.connect().await, relay.connect().await);
-        let (there, _also_there) = (accept(&server).await, accept(&server).await);
+        let (there, _also_there) = (server.accept().await, server.accept().await);
         let mut third = relay.connect().await;
         closed(&mut third).await;
         // The others are untouched, and one that ends makes room.
         second.write_all(b"x").await.unwrap();
         drop((first, there));
-        let (mut fourth, mut there) = wait_for_room(&relay, &server).await;
+        let (mut fourth, there) = wait_for_room(&relay, &server).await;
         fourth.write_all(b"y").await.unwrap();
         let mut byte = [0];
+        let mut there = there.bytes;
         there.read_exact(&mut byte).await.unwrap();
         assert_eq!(&byte, b"y");
         let totals = relay.stop().await;
@@ -34,11 +38,11 @@ async fn a_connection_beyond_the_limit_is_closed_and_one_that_ends_makes_room() 
 }
 
 /// Connects until the relay forwards a connection; returns both ends of it.
-async fn wait_for_room(relay: &TestRelay, server: &TcpListener) -> (TcpStream, TcpStream) {
+async fn wait_for_room(relay: &TestRelay, server: &TestServer) -> (TcpStream, Agent) {
     loop {
         let mut stream = relay.connect().await;
         tokio::select! {
-            there = accept(server) => return (stream, there),
+            there = server.accept() => return (stream, there),
             () = closed(&mut stream) => {}
         }
     }
@@ -46,14 +50,21 @@ async fn wait_for_room(relay: &TestRelay, server: &TcpListener) -> (TcpStream, T
 
 #[tokio::test]
 async fn a_silent_connection_is_closed_on_both_sides_and_a_busy_one_is_not() {
+    // One after the other would take three times as long.
+    let [first, second, third] = MODES.map(is_closed_when_silent);
+    tokio::join!(first, second, third);
+}
+
+async fn is_closed_when_silent(mode: Mode) {
     let idle_timeout = Duration::from_secs(3);
-    let server = listener().await;
+    let server = TestServer::start(mode).await;
     let relay = TestRelay::start(&relay::Settings {
         idle_timeout,
-        ..settings(&[server.local_addr().unwrap()])
+        ..settings(mode, &[server.address])
     });
     let (mut busy, mut silent) = (relay.connect().await, relay.connect().await);
-    let (mut one, mut other) = (accept(&server).await, accept(&server).await);
+    let (one, other) = (server.accept().await, server.accept().await);
+    let (mut one, mut other) = (one.bytes, other.bytes);
     let busy_loop = async {
         let mut ticks = tokio::time::interval(idle_timeout / 32);
         loop {

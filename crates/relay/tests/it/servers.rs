@@ -2,47 +2,55 @@
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::rig::{TestRelay, accept, closed, listener, settings};
+use crate::rig::{MODES, Mode, PATIENCE, TestRelay, TestServer, closed, listener, settings};
 
 #[tokio::test]
 async fn connections_go_to_each_server_in_turn() {
-    let servers = [listener().await, listener().await];
-    let addresses = [0, 1].map(|n| servers[n].local_addr().unwrap());
-    let relay = TestRelay::start(&settings(&addresses));
-    for _ in 0..3 {
-        for server in &servers {
-            let mut agent = relay.connect().await;
-            let mut there = accept(server).await;
-            agent.write_all(b"x").await.unwrap();
-            there.read_exact(&mut [0]).await.unwrap();
+    for mode in MODES {
+        let servers = [TestServer::start(mode).await, TestServer::start(mode).await];
+        let addresses = [0, 1].map(|n| servers[n].address);
+        let relay = TestRelay::start(&settings(mode, &addresses));
+        for _ in 0..3 {
+            for server in &servers {
+                let mut agent = relay.connect().await;
+                let mut there = server.accept().await.bytes;
+                agent.write_all(b"x").await.unwrap();
+                there.read_exact(&mut [0]).await.unwrap();
+            }
         }
     }
 }
 
 #[tokio::test]
 async fn a_server_that_refuses_is_skipped_and_comes_back() {
+    let [first, second, third] = MODES.map(a_refusing_server_comes_back);
+    tokio::join!(first, second, third);
+}
+
+async fn a_refusing_server_comes_back(mode: Mode) {
     let gone = listener().await;
-    let (server, address) = (listener().await, gone.local_addr().unwrap());
+    let (server, address) = (TestServer::start(mode).await, gone.local_addr().unwrap());
     drop(gone);
-    let relay = TestRelay::start(&settings(&[address, server.local_addr().unwrap()]));
+    let relay = TestRelay::start(&settings(mode, &[address, server.address]));
     for _ in 0..4 {
         let mut agent = relay.connect().await;
-        let mut there = accept(&server).await;
+        let mut there = server.accept().await.bytes;
         there.write_all(b"x").await.unwrap();
         agent.read_exact(&mut [0]).await.unwrap();
     }
     // It is up again, and gets connections after a while.
     let back = tokio::net::TcpListener::bind(address).await.unwrap();
+    let back = TestServer::start_on(back, mode);
     let trying = async {
         loop {
             let mut agent = relay.connect().await;
-            let mut there = accept(&server).await;
+            let mut there = server.accept().await.bytes;
             there.write_all(b"x").await.unwrap();
             agent.read_exact(&mut [0]).await.unwrap();
         }
     };
     tokio::select! {
-        _there = accept(&back) => {}
+        _there = back.accept() => {}
         () = trying => {}
     }
     let totals = relay.stop().await;
@@ -51,12 +59,69 @@ async fn a_server_that_refuses_is_skipped_and_comes_back() {
 
 #[tokio::test]
 async fn without_any_server_the_connection_is_closed_at_once() {
-    let gone = [listener().await, listener().await];
-    let addresses = [0, 1].map(|n| gone[n].local_addr().unwrap());
-    drop(gone);
-    let relay = TestRelay::start(&settings(&addresses));
+    for mode in MODES {
+        let gone = [listener().await, listener().await];
+        let addresses = [0, 1].map(|n| gone[n].local_addr().unwrap());
+        drop(gone);
+        let relay = TestRelay::start(&settings(mode, &addresses));
+        let mut agent = relay.connect().await;
+        closed(&mut agent).await;
+        let totals = relay.stop().await;
+        assert_eq!((totals.without_server, totals.forwarded), (1, 0));
+    }
+}
+
+#[tokio::test]
+async fn the_end_of_a_server_ends_its_agents_and_the_next_go_to_another() {
+    for mode in MODES {
+        let (first, second) = (TestServer::start(mode).await, TestServer::start(mode).await);
+        let relay = TestRelay::start(&settings(mode, &[first.address, second.address]));
+        let (mut lost, mut kept) = (relay.connect().await, relay.connect().await);
+        let (_there, mut there) = (first.accept().await, second.accept().await.bytes);
+        drop(_there);
+        first.kill().await;
+        closed(&mut lost).await;
+        kept.write_all(b"x").await.unwrap();
+        there.read_exact(&mut [0]).await.unwrap();
+        for _ in 0..4 {
+            let mut agent = relay.connect().await;
+            let mut there = second.accept().await.bytes;
+            agent.write_all(b"x").await.unwrap();
+            there.read_exact(&mut [0]).await.unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_was_upgraded_carries_many_agents_over_one_connection() {
+    let [new, _, old] = MODES;
+    let server = TestServer::start(old).await;
+    let address = server.address;
+    let relay = TestRelay::start(&settings(Mode { relay: 1, ..new }, &[address]));
     let mut agent = relay.connect().await;
+    let there = server.accept().await;
+    drop(there);
+    server.kill().await;
     closed(&mut agent).await;
-    let totals = relay.stop().await;
-    assert_eq!((totals.without_server, totals.forwarded), (1, 0));
+    // The port may be taken for a moment by what is left of the connections.
+    let upgraded = loop {
+        match tokio::net::TcpListener::bind(address).await {
+            Ok(listener) => break TestServer::start_on(listener, new),
+            Err(_) => tokio::task::yield_now().await,
+        }
+    };
+    // It is asked again after a while.
+    let asked = async {
+        let mut ticks = tokio::time::interval(PATIENCE / 600);
+        loop {
+            ticks.tick().await;
+            let mut agent = relay.connect().await;
+            tokio::select! {
+                there = upgraded.accept() => if there.is_stream { return },
+                () = closed(&mut agent) => {}
+            }
+        }
+    };
+    let asked = tokio::time::timeout(PATIENCE, asked).await;
+    assert!(asked.is_ok(), "it is asked again");
 }

@@ -5,16 +5,24 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::rig::{PATIENCE, TestRelay, accept, closed, http_door, listener, settings};
+use crate::rig::{
+    MODES, Mode, PATIENCE, TestRelay, TestServer, closed, http_door, listener, settings,
+};
 
 #[tokio::test]
 async fn the_server_learns_who_comes_and_bytes_pass_in_both_directions() {
-    let server = listener().await;
-    let relay = TestRelay::start(&settings(&[server.local_addr().unwrap()]));
+    for mode in MODES {
+        bytes_pass(mode).await;
+    }
+}
+
+async fn bytes_pass(mode: Mode) {
+    let server = TestServer::start(mode).await;
+    let relay = TestRelay::start(&settings(mode, &[server.address]));
     let mut agent = relay.connect().await;
-    let (mut there, _) = server.accept().await.unwrap();
-    let mut header = [0; 28];
-    there.read_exact(&mut header).await.unwrap();
+    let accepted = server.accept().await;
+    assert_eq!(accepted.is_stream, mode.multiplexes());
+    let (header, mut there) = (accepted.header, accepted.bytes);
     assert_eq!(&header[..16], b"\r\n\r\n\0\r\nQUIT\n\x21\x11\x00\x0c");
     let port = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
     assert_eq!(header[16..24], [127, 0, 0, 1, 127, 0, 0, 1]);
@@ -38,7 +46,7 @@ async fn the_server_learns_who_comes_and_bytes_pass_in_both_directions() {
 #[tokio::test]
 async fn the_api_gets_no_header() {
     let (agents, api) = (listener().await, listener().await);
-    let mut settings = settings(&[agents.local_addr().unwrap()]);
+    let mut settings = settings(MODES[0], &[agents.local_addr().unwrap()]);
     settings.http = Some(http_door(&[api.local_addr().unwrap()]));
     let relay = TestRelay::start(&settings);
     let mut client = TcpStream::connect(relay.http.unwrap()).await.unwrap();
@@ -51,16 +59,23 @@ async fn the_api_gets_no_header() {
 
 #[tokio::test]
 async fn a_side_that_has_sent_its_last_byte_still_gets_the_answer() {
-    let server = listener().await;
-    let relay = TestRelay::start(&settings(&[server.local_addr().unwrap()]));
+    for mode in MODES {
+        answer_after_the_end(mode).await;
+    }
+}
+
+async fn answer_after_the_end(mode: Mode) {
+    let server = TestServer::start(mode).await;
+    let relay = TestRelay::start(&settings(mode, &[server.address]));
     let mut agent = relay.connect().await;
-    let mut there = accept(&server).await;
+    let mut there = server.accept().await.bytes;
     agent.write_all(b"question").await.unwrap();
     agent.shutdown().await.unwrap();
     let mut question = Vec::new();
     there.read_to_end(&mut question).await.unwrap();
     assert_eq!(question, b"question");
     there.write_all(b"answer").await.unwrap();
+    there.shutdown().await.unwrap();
     drop(there);
     let mut answer = Vec::new();
     agent.read_to_end(&mut answer).await.unwrap();
@@ -74,12 +89,18 @@ fn pattern(from: usize, len: usize) -> Vec<u8> {
 
 #[tokio::test]
 async fn a_slow_reader_stops_the_writer_and_loses_nothing() {
+    for mode in MODES {
+        slow_reader(mode).await;
+    }
+}
+
+async fn slow_reader(mode: Mode) {
     const TOTAL: usize = 24 * 1024 * 1024;
     const PIECE: usize = 64 * 1024;
-    let server = listener().await;
-    let relay = TestRelay::start(&settings(&[server.local_addr().unwrap()]));
+    let server = TestServer::start(mode).await;
+    let relay = TestRelay::start(&settings(mode, &[server.address]));
     let mut agent = relay.connect().await;
-    let mut there = accept(&server).await;
+    let mut there = server.accept().await.bytes;
     let (mut read_here, mut write_here) = agent.split();
     // The server does not read, so the agent cannot write all of it: what is under way fits into the buffers of the sockets.
     let mut written = 0;
@@ -133,15 +154,22 @@ async fn get(address: std::net::SocketAddr, path: &str) -> String {
 
 #[tokio::test]
 async fn metrics_count_connections_bytes_and_servers() {
-    let (server, gone) = (listener().await, listener().await);
-    let (address, gone_address) = (server.local_addr().unwrap(), gone.local_addr().unwrap());
+    for mode in MODES {
+        metrics(mode).await;
+    }
+}
+
+async fn metrics(mode: Mode) {
+    let (server, gone) = (TestServer::start(mode).await, listener().await);
+    let (address, gone_address) = (server.address, gone.local_addr().unwrap());
     drop(gone);
     let relay = TestRelay::start(&relay::Settings {
         metrics: Some("127.0.0.1:0".parse().unwrap()),
-        ..settings(&[gone_address, address])
+        ..settings(mode, &[gone_address, address])
     });
     let mut agent = relay.connect().await;
-    let mut there = accept(&server).await;
+    let mut there = server.accept().await.bytes;
+    let n_shared = u64::from(mode.multiplexes());
     agent.write_all(b"hello").await.unwrap();
     there.read_exact(&mut [0; 5]).await.unwrap();
     let expected = [
@@ -151,6 +179,9 @@ async fn metrics_count_connections_bytes_and_servers() {
         "muster_relay_bytes_total{direction=\"up\"} 5".to_owned(),
         format!("muster_relay_connects_total{{server=\"{address}\",result=\"ok\"}} 1"),
         format!("muster_relay_connects_total{{server=\"{gone_address}\",result=\"failed\"}} 1"),
+        format!("muster_relay_shared_connections{{server=\"{address}\"}} {n_shared}"),
+        format!("muster_relay_streams{{server=\"{address}\"}} {n_shared}"),
+        format!("muster_relay_streams{{server=\"{gone_address}\"}} 0"),
     ];
     // Bytes are counted just after they were sent.
     let mut answer = String::new();
@@ -166,4 +197,48 @@ async fn metrics_count_connections_bytes_and_servers() {
     assert!(polled.is_ok(), "{expected:#?} in {answer}");
     let answer = get(relay.metrics.unwrap(), "/").await;
     assert!(answer.starts_with("HTTP/1.1 404 "), "{answer}");
+}
+
+#[tokio::test]
+async fn an_agent_that_does_not_read_holds_up_no_other() {
+    let [mode, ..] = MODES;
+    let server = TestServer::start(mode).await;
+    let relay = TestRelay::start(&settings(Mode { relay: 1, ..mode }, &[server.address]));
+    let (silent, mut agent) = (relay.connect().await, relay.connect().await);
+    let (first, second) = (server.accept().await, server.accept().await);
+    // The relay reaches the server for one of them first, whichever that is.
+    let is_silent = port_of(&first.header) == silent.local_addr().unwrap().port();
+    let (unread, there) = if is_silent {
+        (first, second)
+    } else {
+        (second, first)
+    };
+    let (mut unread, mut there) = (unread.bytes, there.bytes);
+    // As much as the sockets of a connection and the relay hold.
+    let flood = async {
+        let bytes = vec![7; 64 * 1024];
+        let mut written = 0;
+        while written < 64 * 1024 * 1024 {
+            let wrote = tokio::time::timeout(Duration::from_millis(500), unread.write(&bytes));
+            match wrote.await {
+                Ok(n) => written += n.unwrap(),
+                Err(_) => break,
+            }
+        }
+        assert!(written < 64 * 1024 * 1024, "it is held nowhere");
+    };
+    flood.await;
+    let sent = pattern(0, 1024 * 1024);
+    let mut got = vec![0; sent.len()];
+    let both = async { tokio::join!(there.write_all(&sent), agent.read_exact(&mut got)) };
+    let (wrote, read) = tokio::time::timeout(PATIENCE, both).await.unwrap();
+    wrote.unwrap();
+    read.unwrap();
+    assert!(got == sent);
+    drop(silent);
+}
+
+/// The agent's port in a header over IPv4.
+fn port_of(header: &[u8]) -> u16 {
+    u16::from_be_bytes([header[24], header[25]])
 }

@@ -7,10 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustls::ServerConfig;
-use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Runtime};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
+
+use super::socket::AgentSocket;
 
 /// The niceness of these threads.
 const NICE: i32 = 5;
@@ -41,9 +42,9 @@ impl HandshakePool {
 
     pub(super) async fn accept(
         &self,
-        stream: TcpStream,
+        stream: AgentSocket,
         within: Duration,
-    ) -> io::Result<TlsStream<TcpStream>> {
+    ) -> io::Result<TlsStream<AgentSocket>> {
         let acceptor = self.acceptor.clone();
         let Some(runtime) = &self.runtime else {
             return Err(io::ErrorKind::NotConnected.into());

@@ -1,5 +1,7 @@
 //! Connections through relays: reads the PROXY protocol header (version 2) in which a relay names the agent's address.
 //!
+//! The same header opens the stream of an agent in a connection that carries many ([`super::relay_connection`]).
+//!
 //! Only addresses of the setting `relays` may send one: a header decides which address the limits count and the audit trail
 //! shows. Such an address may also connect without one, because an agent may run beside the relay.
 
@@ -10,8 +12,9 @@ use std::time::Duration;
 use ipnet::IpNet;
 use proxy_header::{ParseConfig, ProxyHeader};
 use tokio::io::AsyncReadExt;
-use tokio::net::TcpStream;
 use tokio::time::timeout;
+
+use super::socket::AgentSocket;
 
 /// The first bytes of a header, version and command, family, length.
 const SIGNATURE: &[u8; 12] = b"\r\n\r\n\0\r\nQUIT\n";
@@ -87,6 +90,10 @@ pub(super) enum HeaderError {
         "sends a PROXY header, but is no relay of this server: if it is one, add its address to --relays (MUSTER_RELAYS)"
     )]
     NotARelay,
+    #[error(
+        "wants to carry many agents, but is no relay of this server: if it is one, add its address to --relays (MUSTER_RELAYS)"
+    )]
+    NotAllowedToCarry,
     #[error("sends a PROXY header of version 1: the relay must speak version 2")]
     Version1,
     #[error(
@@ -103,13 +110,34 @@ pub(super) enum HeaderError {
     Io(#[from] io::Error),
 }
 
-/// Reads the header, if there is one.
-pub(super) async fn read_origin(
-    stream: &mut TcpStream,
+/// How a connection begins.
+#[derive(Debug)]
+pub(super) enum Beginning {
+    /// It is an agent's.
+    Agent(Origin),
+    /// It is of a relay, and carries many agents.
+    Multiplexed,
+}
+
+/// What a server accepts from the peer of a connection.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Accepted {
+    /// PROXY headers.
+    pub(super) is_relay: bool,
+    /// Many agents over one connection, if it is a relay.
+    pub(super) multiplexes: bool,
+}
+
+/// Reads the header, if there is one; leaves everything else.
+pub(super) async fn read_beginning(
+    stream: &mut AgentSocket,
     peer: SocketAddr,
-    is_relay: bool,
+    Accepted {
+        is_relay,
+        multiplexes,
+    }: Accepted,
     within: Duration,
-) -> Result<Origin, HeaderError> {
+) -> Result<Beginning, HeaderError> {
     let reading = async {
         let mut origin = Origin {
             agent: peer,
@@ -117,6 +145,10 @@ pub(super) async fn read_origin(
         };
         match first_bytes(stream).await? {
             FirstBytes::Other => {}
+            FirstBytes::Multiplexed if !is_relay => return Err(HeaderError::NotAllowedToCarry),
+            FirstBytes::Multiplexed if multiplexes => return Ok(Beginning::Multiplexed),
+            // The handshake refuses it, as that of an old server does.
+            FirstBytes::Multiplexed => {}
             FirstBytes::Version1 if is_relay => return Err(HeaderError::Version1),
             FirstBytes::Version1 | FirstBytes::Version2 if !is_relay => {
                 return Err(HeaderError::NotARelay);
@@ -128,7 +160,7 @@ pub(super) async fn read_origin(
                 }
             }
         }
-        Ok(origin)
+        Ok(Beginning::Agent(origin))
     };
     let read = timeout(within, reading).await;
     read.unwrap_or(Err(HeaderError::TooSlow))
@@ -136,12 +168,12 @@ pub(super) async fn read_origin(
 
 /// Waits for the first byte after a header, which must not begin another one.
 pub(super) async fn refuse_second_header(
-    stream: &TcpStream,
+    stream: &AgentSocket,
     within: Duration,
 ) -> Result<(), HeaderError> {
     match timeout(within, first_bytes(stream)).await {
         Ok(Ok(FirstBytes::Version2)) => Err(HeaderError::Twice),
-        Ok(Ok(FirstBytes::Version1 | FirstBytes::Other)) => Ok(()),
+        Ok(Ok(FirstBytes::Version1 | FirstBytes::Multiplexed | FirstBytes::Other)) => Ok(()),
         Ok(Err(error)) => Err(error.into()),
         Err(_) => Err(HeaderError::TooSlow),
     }
@@ -151,12 +183,15 @@ pub(super) async fn refuse_second_header(
 enum FirstBytes {
     Version1,
     Version2,
+    /// A relay that carries many agents.
+    Multiplexed,
     /// TLS, or bytes that the handshake refuses.
     Other,
 }
 
-/// Looks at the first bytes without taking them. The first one decides: TLS begins with 22, a header with CR or `P`.
-async fn first_bytes(stream: &TcpStream) -> io::Result<FirstBytes> {
+/// Looks at the first bytes without taking them. The first one decides: TLS begins with 22, a header with CR or
+/// `P`, a connection of many agents with `M`.
+async fn first_bytes(stream: &AgentSocket) -> io::Result<FirstBytes> {
     let mut bytes = [0; SIGNATURE.len()];
     let n = stream.peek(&mut bytes).await?;
     let begins = |wanted: &[u8]| {
@@ -167,13 +202,15 @@ async fn first_bytes(stream: &TcpStream) -> io::Result<FirstBytes> {
         FirstBytes::Version2
     } else if begins(VERSION_1) {
         FirstBytes::Version1
+    } else if begins(&multiplex::MAGIC) {
+        FirstBytes::Multiplexed
     } else {
         FirstBytes::Other
     })
 }
 
 /// The agent's address and the port of the relay; None where the header names no agent: the relay speaks for itself.
-async fn read_header(stream: &mut TcpStream) -> Result<Option<(SocketAddr, u16)>, HeaderError> {
+async fn read_header(stream: &mut AgentSocket) -> Result<Option<(SocketAddr, u16)>, HeaderError> {
     let mut bytes = vec![0; FIXED];
     stream.read_exact(&mut bytes).await?;
     let length = usize::from(u16::from_be_bytes([bytes[14], bytes[15]]));
@@ -186,6 +223,22 @@ async fn read_header(stream: &mut TcpStream) -> Result<Option<(SocketAddr, u16)>
     bytes.resize(FIXED + length, 0);
     stream.read_exact(&mut bytes[FIXED..]).await?;
     parse(&bytes)
+}
+
+/// Where the stream of an agent comes from, by the header with which the relay opens it.
+pub(super) fn parse_opening(opening: &[u8], relay: SocketAddr) -> Result<Origin, HeaderError> {
+    let length = opening.get(14..FIXED).and_then(|it| it.try_into().ok());
+    let is_whole =
+        length.is_some_and(|it| FIXED + usize::from(u16::from_be_bytes(it)) == opening.len());
+    if !is_whole || !opening.starts_with(SIGNATURE) {
+        return Err(HeaderError::Malformed);
+    }
+    // A relay carries no agent of its own: that would be a stream without an address.
+    let (agent, port) = parse(opening)?.ok_or(HeaderError::Malformed)?;
+    Ok(Origin {
+        agent,
+        relay: Some(SocketAddr::new(relay.ip().to_canonical(), port)),
+    })
 }
 
 fn parse(bytes: &[u8]) -> Result<Option<(SocketAddr, u16)>, HeaderError> {
@@ -267,6 +320,42 @@ mod tests {
         ] {
             let refused = parse(&bytes);
             assert!(matches!(refused, Err(HeaderError::Malformed)), "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn the_opening_of_a_stream_is_one_whole_header_of_an_agent() {
+        let relay = "[::ffff:10.8.0.5]:4321".parse().unwrap();
+        let whole = header(0x21, 0x11, &V4);
+        let origin = parse_opening(&whole, relay).unwrap();
+        assert_eq!(origin.agent, "10.0.0.7:1234".parse().unwrap());
+        assert_eq!(origin.relay, Some("10.8.0.5:7101".parse().unwrap()));
+        let longer = [&whole[..], b"x"].concat();
+        for bad in [
+            &[][..],
+            &whole[..FIXED - 1],
+            &whole[..FIXED],
+            &whole[..whole.len() - 1],
+            &longer,
+            &header(0x20, 0x00, &[]),
+            &header(0x21, 0x00, &[]),
+            &header(0x11, 0x11, &V4),
+            &[b'x'; 28],
+        ] {
+            let refused = parse_opening(bad, relay);
+            assert!(matches!(refused, Err(HeaderError::Malformed)), "{bad:?}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_opening_is_read_or_refused(rest in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..80)) {
+            let relay = "10.8.0.5:4321".parse().unwrap();
+            parse_opening(&rest, relay).ok();
+            let signed = [&SIGNATURE[..], &rest].concat();
+            if let Ok(origin) = parse_opening(&signed, relay) {
+                proptest::prop_assert!(origin.relay.is_some());
+            }
         }
     }
 

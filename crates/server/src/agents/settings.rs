@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{AgentLimits, Relays};
+use super::{AgentLimits, MAX_RELAYED_AGENTS, Relays};
 use crate::ca::AGENT_LIFE;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,6 +13,8 @@ pub struct AgentListenerSettings {
     pub limits: AgentLimits,
     /// The addresses of relays, from which PROXY headers are accepted.
     pub relays: Relays,
+    /// How many agents relays may bring in connections that carry many; 0: each agent needs a connection of its own.
+    pub relayed_agents: usize,
     /// How long a server that stops waits for its agents to move to other replicas.
     pub drain_timeout: Duration,
 }
@@ -23,6 +25,7 @@ impl Default for AgentListenerSettings {
             certificate_life: AGENT_LIFE,
             limits: AgentLimits::default(),
             relays: Relays::default(),
+            relayed_agents: MAX_RELAYED_AGENTS,
             drain_timeout: Duration::from_secs(30),
         }
     }

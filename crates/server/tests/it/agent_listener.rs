@@ -16,7 +16,7 @@ use server::agents::{AgentLimits, AgentListener, bind, listen};
 use server::ca::Ca;
 use store::Store;
 use tempfile::TempDir;
-use tokio::io::AsyncReadExt;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio_rustls::TlsConnector;
@@ -27,6 +27,7 @@ use wire::{Bye, Codec, Down, DownKind, Hello, Report, Up};
 
 use crate::rig::{JOIN, TIMEOUT};
 
+mod relay_connections;
 mod relays;
 mod resumption;
 
@@ -36,7 +37,7 @@ struct TestListener {
     control: Control,
     ca: Arc<Ca>,
     address: SocketAddr,
-    _stop: watch::Sender<bool>,
+    stop: watch::Sender<bool>,
     _stop_background: watch::Sender<bool>,
     _dir: TempDir,
 }
@@ -75,7 +76,7 @@ impl TestListener {
             control,
             ca,
             address,
-            _stop: stop,
+            stop,
             _stop_background: stop_background,
             _dir: dir,
         }
@@ -90,13 +91,13 @@ impl TestListener {
         self.handshake(stream, alpn, identity).await
     }
 
-    /// TLS over a connection that may have begun with a header.
-    async fn handshake(
+    /// TLS over a connection that may have begun with a header, or a stream of one.
+    async fn handshake<S: AsyncRead + AsyncWrite + Unpin>(
         &self,
-        stream: TcpStream,
+        stream: S,
         alpn: &[u8],
         identity: Option<&Identity>,
-    ) -> std::io::Result<TlsStream<TcpStream>> {
+    ) -> std::io::Result<TlsStream<S>> {
         let config = self.client_config(alpn, identity);
         let name = ServerName::try_from(wire::enrol::SERVER_NAME).unwrap();
         let connector = TlsConnector::from(Arc::new(config));
@@ -145,8 +146,10 @@ impl TestListener {
         Self::say_hello(stream).await
     }
 
-    async fn say_hello(stream: TlsStream<TcpStream>) -> (Frames, Option<DownKind>) {
-        let mut frames: Frames = Framed::new(stream, Codec::new());
+    async fn say_hello<S: AsyncRead + AsyncWrite + Unpin>(
+        stream: TlsStream<S>,
+    ) -> (Frames<S>, Option<DownKind>) {
+        let mut frames: Frames<S> = Framed::new(stream, Codec::new());
         let host: Host = HOST.parse().unwrap();
         let hello = Hello {
             oldest: 1,
@@ -164,7 +167,7 @@ impl TestListener {
     }
 }
 
-type Frames = Framed<TlsStream<TcpStream>, Codec<Down, Up>>;
+type Frames<S = TcpStream> = Framed<TlsStream<S>, Codec<Down, Up>>;
 
 struct Identity {
     certificate: CertificateDer<'static>,
@@ -203,7 +206,7 @@ fn is_welcome(kind: &Option<DownKind>) -> bool {
 }
 
 /// Resolves when the server has closed the connection.
-async fn closed(stream: &mut TcpStream) {
+async fn closed(stream: &mut (impl AsyncRead + Unpin)) {
     let mut bytes = [0; 64];
     let reading = async { while stream.read(&mut bytes).await.is_ok_and(|n| n > 0) {} };
     tokio::time::timeout(TIMEOUT, reading).await.unwrap();

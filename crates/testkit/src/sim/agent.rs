@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io::ErrorKind;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -30,8 +30,9 @@ use super::upgrade::Upgrade;
 const ARCH: &str = "simulated";
 /// Limit of unacknowledged events.
 const MAX_EVENTS: usize = 64;
-/// Source addresses of agents on loopback begin after this one.
+/// Source addresses of agents on loopback: the first, and how many.
 const SOURCES: Ipv4Addr = Ipv4Addr::new(127, 1, 0, 0);
+const MAX_SOURCES: u32 = 1 << 23;
 
 pub(super) struct Agent {
     index: usize,
@@ -139,9 +140,18 @@ impl Agent {
         Connector {
             server: self.shared.options.server[self.server].clone(),
             tls: self.tls.clone(),
-            source: Ipv4Addr::from_bits(SOURCES.to_bits() + 1 + self.index as u32),
+            source: self.source(),
             hello: self.hello(),
         }
+    }
+
+    /// Several simulators of one fleet have other hosts, and so other sources.
+    fn source(&self) -> Ipv4Addr {
+        let host = match self.host.ip {
+            IpAddr::V4(ip) => ip.to_bits(),
+            IpAddr::V6(ip) => ip.to_bits() as u32,
+        };
+        Ipv4Addr::from_bits(SOURCES.to_bits() + host % MAX_SOURCES)
     }
 
     /// To another server; `None` if there is only one.

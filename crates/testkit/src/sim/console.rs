@@ -8,6 +8,7 @@
 //! | `cut` | cuts every connection at once |
 //! | `reset` | clears the durations of targets and heartbeats |
 //! | `stats` | prints the counters |
+//! | `durations` | prints how long targets and heartbeats took, as buckets with counts |
 //! | `quit` | ends |
 
 use std::sync::Arc;
@@ -112,6 +113,15 @@ impl Console {
         }
     }
 
+    fn print_durations(&self) {
+        let counters = &self.shared.counters;
+        print(&json!({
+            "event": "durations",
+            "targets": counters.targets.to_buckets(),
+            "heartbeats": counters.heartbeats.to_buckets(),
+        }));
+    }
+
     fn take(&self, line: &str) -> ConsoleLine {
         let mut words = line.split_whitespace();
         let (verb, number) = (words.next().unwrap_or(""), words.next());
@@ -122,6 +132,7 @@ impl Console {
             ("connect", None) => return ConsoleLine::Connect,
             ("quit", None) => return ConsoleLine::Quit,
             ("stats", None) => print_counters("stats", &self.shared),
+            ("durations", None) => self.print_durations(),
             ("reset", None) => self.shared.counters.reset(),
             ("cut", None) => load.send_modify(|load| load.cuts += 1),
             ("rate", Some(rate)) => load.send_modify(|load| load.statuses_per_sec = rate),

@@ -34,6 +34,13 @@ impl Durations {
         }
     }
 
+    /// For a reader that adds up several fleets: the buckets that hold something, with how many.
+    pub(super) fn to_buckets(&self) -> Value {
+        let counts = self.buckets.iter().map(|count| count.load(Relaxed));
+        let filled: Vec<(usize, u64)> = counts.enumerate().filter(|(_, n)| *n > 0).collect();
+        json!({"width_us": self.width.as_micros() as u64, "buckets": filled})
+    }
+
     pub(super) fn to_json(&self) -> Value {
         let buckets = self.buckets.iter();
         let counts: Vec<u64> = buckets.map(|bucket| bucket.load(Relaxed)).collect();
@@ -72,6 +79,10 @@ mod tests {
         );
         durations.clear();
         durations.add(Duration::from_secs(3600));
+        assert_eq!(
+            durations.to_buckets(),
+            json!({"width_us": 500, "buckets": [[59_999, 1]]})
+        );
         assert_eq!(
             durations.to_json(),
             json!({"n": 1, "p50_ms": 29_999.5, "p99_ms": 29_999.5, "max_ms": 29_999.5})

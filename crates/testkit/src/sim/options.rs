@@ -16,7 +16,8 @@ const EXAMPLES: &str = "Examples:
   sim --server A:58725,B:58725 --join TOKEN --agents 10000 --delay 5ms..50ms --fail 0.1% --status-rate 20000 --data ./sim
 
 A process whose spec has the command ./fails.sh cannot be started.
-Lines on standard input: connect, rate STATUSES_PER_SECOND, events EVENTS_PER_SECOND, cut, reset, stats, quit.
+Lines on standard input: connect, rate STATUSES_PER_SECOND, events EVENTS_PER_SECOND, cut, reset, stats,
+durations, quit.
 Answers are lines of JSON on standard output.";
 
 /// A fleet of simulated agents, against real servers.

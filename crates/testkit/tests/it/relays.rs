@@ -178,6 +178,54 @@ fn a_server_that_does_not_know_the_relay_says_what_to_configure() {
     assert_eq!(refused_headers(&cluster), 0);
 }
 
+/// Whether a relay has brought many agents over one connection.
+fn was_shared(cluster: &Cluster) -> bool {
+    cluster.server_log().contains("to carry many agents")
+}
+
+#[test]
+fn old_relays_and_old_servers_work_with_new_ones() {
+    // What an old server says to a new relay, and what an old relay says.
+    for (server, relay, is_shared) in [
+        (&["--relayed-agents", "0"][..], &[][..], false),
+        (&[], &["--multiplex", "0"], false),
+        (&[], &[], true),
+    ] {
+        let cluster = Cluster::start_with(&[&RELAYS[..], server].concat());
+        let mut relay = Relay::start(cluster.path(), "relay", &[cluster.agents()], relay);
+        let _agent = cluster.agent_through(IP, &[&relay]);
+        assert_eq!(relay_of(&cluster, IP), "127.0.0.1");
+        let daemon = Fixture::daemon(cluster.path(), IP, "mixed");
+        let cmd = daemon.daemon_cmd();
+        let daemon = daemon.registered(&cluster.api, &cmd);
+        assert_eq!(daemon.operate(&cluster.api, 0).0, 0);
+        assert_eq!(was_shared(&cluster), is_shared);
+        // A killed relay ends the session, and the agent comes again.
+        relay.kill();
+        cluster.wait_for_agent(IP, false);
+        relay.restart();
+        cluster.wait_for_agent(IP, true);
+        assert_eq!(daemon.operate(&cluster.api, 7).0, 0);
+    }
+}
+
+#[test]
+fn a_killed_server_gets_its_agents_back_over_the_relay() {
+    let mut cluster = Cluster::start_with(&RELAYS);
+    let relay = Relay::start(cluster.path(), "relay", &[cluster.agents()], &[]);
+    let ips = [1, 2, 3, 4, 5].map(|last| format!("10.9.1.{last}"));
+    let _agents = ips
+        .each_ref()
+        .map(|ip| cluster.start_agent_through(ip, &[&relay]));
+    for _ in 0..2 {
+        ips.iter().for_each(|ip| cluster.wait_for_agent(ip, true));
+        assert!(was_shared(&cluster));
+        cluster.restart_server_with(&RELAYS);
+    }
+    ips.iter().for_each(|ip| cluster.wait_for_agent(ip, true));
+    assert!(relay.log().contains("a connection to a server ended"));
+}
+
 #[test]
 fn strangers_at_a_relay_disturb_no_agent() {
     let cluster = Cluster::start_with(&RELAYS);

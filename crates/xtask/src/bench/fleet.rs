@@ -30,7 +30,9 @@ Examples:
   cargo xtask bench fleet --overload-secs 300      more statuses than the server can take, for five minutes
   cargo xtask bench fleet --replicas 3             three servers on PostgreSQL and NATS, started from this machine's packages
 
-Each agent needs an open file in the server and one in the simulator: see `ulimit -n`.";
+Each agent needs an open file in the server and one in the simulator: see `ulimit -n`. More agents than
+that are simulated by several processes, each with a relay that brings its agents to the servers over a few
+connections.";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -43,9 +45,12 @@ pub(crate) struct Args {
     /// Servers. More than one share a PostgreSQL and a NATS that are started for them.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=9))]
     replicas: u8,
-    /// A relay between all agents and the servers.
+    /// Relays between all agents and the servers.
     #[arg(long)]
     relay: bool,
+    /// Connections of each relay to each server; 0: one for each agent.
+    #[arg(long)]
+    multiplex: Option<usize>,
     /// How long a simulated operation takes.
     #[arg(long, default_value = "5ms..50ms")]
     delay: String,
@@ -98,9 +103,18 @@ impl Args {
         Duration::from_secs(self.overload_secs)
     }
 
+    /// A limit for 10,000 agents, for as many as there are.
+    fn patience(&self, limit: Duration) -> Duration {
+        patience(limit, self.agents)
+    }
+
     fn load_time(&self) -> Duration {
         Duration::from_secs(self.secs)
     }
+}
+
+fn patience(limit: Duration, n_agents: usize) -> Duration {
+    limit.mul_f64((n_agents as f64 / 10_000.0).max(1.0))
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
@@ -113,6 +127,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         replicas: args.replicas,
         delay: args.delay.clone(),
         relay: args.relay,
+        multiplex: args.multiplex,
         ..Fleet::new(args.agents)
     };
     let (mut deployment, enrolment) = Deployment::start(&fleet)?;
@@ -137,12 +152,17 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         1 => "one server with its embedded store".to_owned(),
         n => format!("{n} servers, PostgreSQL (fsync on) and NATS"),
     };
-    let servers = match args.relay {
-        true => format!("{servers}, one relay"),
-        false => servers,
+    let servers = match deployment.relays.len() {
+        0 => servers,
+        1 => format!("{servers}, one relay"),
+        n => format!("{servers}, {n} relays"),
+    };
+    let simulator = match deployment.simulator.n_processes() {
+        1 => "the simulator".to_owned(),
+        n => format!("the simulator ({n} processes)"),
     };
     println!(
-        "{} agents with {} processes each; {servers} and the simulator share this machine.",
+        "{} agents with {} processes each; {servers} and {simulator} share this machine.",
         thousands(args.agents as f64),
         args.procs
     );

@@ -22,14 +22,17 @@ impl Relay {
         binaries: &Path,
         servers: &[SocketAddr],
         n_agents: usize,
+        multiplex: Option<usize>,
     ) -> anyhow::Result<Self> {
         let servers: Vec<String> = servers.iter().map(ToString::to_string).collect();
-        let most = (n_agents * 2).to_string();
+        // Some of them may connect again before the relay has seen that they went.
+        let most = (n_agents + n_agents / 32 + 64).to_string();
         let program = binaries.join("muster-agent");
         let mut child = Command::new(&program)
             .args(["relay", "--listen", "127.0.0.1:0", "--log", "warn"])
             .args(["--server", &servers.join(",")])
             .args(["--max-connections", &most, "--max-per-address", &most])
+            .args(multiplex.map(|n| format!("--multiplex={n}")))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()

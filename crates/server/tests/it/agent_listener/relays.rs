@@ -12,7 +12,7 @@ use tokio::net::TcpStream;
 use super::{HOST, TestListener, closed, is_welcome};
 
 /// The header of a relay: TCP over IPv4 from this agent to port 7101.
-fn proxy_header(agent: [u8; 4]) -> Vec<u8> {
+pub(super) fn proxy_header(agent: [u8; 4]) -> Vec<u8> {
     let mut bytes = b"\r\n\r\n\0\r\nQUIT\n\x21\x11\x00\x0c".to_vec();
     bytes.extend(agent);
     bytes.extend([10, 0, 0, 1, 0x04, 0xd2, 0x1b, 0xbd]);
@@ -21,7 +21,7 @@ fn proxy_header(agent: [u8; 4]) -> Vec<u8> {
 
 impl TestListener {
     /// With these relays, and other limits than the default.
-    async fn behind(relays: &str, limits: AgentLimits) -> Self {
+    pub(super) async fn behind(relays: &str, limits: AgentLimits) -> Self {
         let relays = Relays::parse(relays).unwrap();
         let life = Duration::from_secs(90 * 24 * 3600);
         Self::with(limits, |agents| agents.with_relays(relays), life).await
@@ -34,7 +34,7 @@ impl TestListener {
         stream
     }
 
-    fn relay_of(&self, host: &str) -> Option<SocketAddr> {
+    pub(super) fn relay_of(&self, host: &str) -> Option<SocketAddr> {
         let host: Host = host.parse().unwrap();
         let caller = Caller::system();
         let registry = self.control.registry();

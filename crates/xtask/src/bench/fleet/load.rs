@@ -81,15 +81,15 @@ pub(super) fn most(
         "≥ 200,000/s",
     );
     deployment.simulator.tell("rate 0")?;
-    deployment.until_quiet(PATIENCE)?;
+    deployment.until_quiet(args.patience(PATIENCE))?;
     Ok(taken)
 }
 
-/// The relay's share, if there is one.
+/// The share of the relays, if there are some.
 fn of_relay(deployment: &Deployment, cpu: CpuShare) -> String {
-    match deployment.relay {
-        Some(_) => format!("; relay {:.1} %", cpu.relay),
-        None => String::new(),
+    match deployment.relays.is_empty() {
+        false => format!("; relays {:.1} %", cpu.relay),
+        true => String::new(),
     }
 }
 

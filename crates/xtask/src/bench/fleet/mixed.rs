@@ -6,13 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, anyhow};
-use serde_json::Value;
+use anyhow::anyhow;
 
 use super::{load, operate, up};
 use crate::bench::{api, hosts, millis, seconds};
 use crate::client::Client;
-use crate::deployment::{Deployment, Fleet};
+use crate::deployment::{Deployment, Fleet, Quantiles};
 use crate::interrupt;
 use crate::server;
 use crate::table::{Table, thousands};
@@ -196,7 +195,7 @@ fn measure(args: &Args, deployment: &mut Deployment, n_readers: usize) -> anyhow
     deployment.simulator.tell("reset")?;
     let (taken, cpu, began) = (deployment.statuses()?, deployment.cpu(), Instant::now());
     interrupt::sleep(Duration::from_secs(args.secs))?;
-    let heartbeats = deployment.simulator.stats()?["heartbeats"].clone();
+    let heartbeats = deployment.simulator.durations("heartbeats")?;
     let taken = (deployment.statuses()? - taken) as f64 / began.elapsed().as_secs_f64();
     let cpu = deployment.cpu().since(cpu);
     let (small, commits) = (small.stop()?, commits.stop()?);
@@ -210,7 +209,7 @@ fn measure(args: &Args, deployment: &mut Deployment, n_readers: usize) -> anyhow
     let expensive = readers.stop()?;
     Ok(vec![
         quantiles(&small),
-        in_millis(&heartbeats)?,
+        in_millis(heartbeats),
         quantiles(&commits),
         seconds(operations[operations.len() / 2].ended),
         quantiles(&polls),
@@ -241,8 +240,12 @@ fn quantiles(sorted: &[Duration]) -> String {
     format!("p50 {p50}, p99 {p99}, max {max} ms")
 }
 
-fn in_millis(durations: &Value) -> anyhow::Result<String> {
-    let at = |key: &str| durations[key].as_f64().context("heartbeats were answered");
-    let (p50, p99, max) = (at("p50_ms")?, at("p99_ms")?, at("max_ms")?);
-    Ok(format!("p50 {p50:.1}, p99 {p99:.1}, max {max:.1} ms"))
+fn in_millis(durations: Quantiles) -> String {
+    let Quantiles {
+        p50_ms,
+        p99_ms,
+        max_ms,
+        ..
+    } = durations;
+    format!("p50 {p50_ms:.1}, p99 {p99_ms:.1}, max {max_ms:.1} ms")
 }

@@ -15,7 +15,7 @@ use crate::interrupt;
 use crate::table::{Table, thousands};
 
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Between two polls.
+/// Between two polls, at least.
 const PAUSE: Duration = Duration::from_millis(50);
 /// The code of a target that has not ended.
 const HANDLING: &[u8] = b"\"error_code\":115";
@@ -59,11 +59,7 @@ fn quiet(args: &Args, deployment: &mut Deployment, table: &mut Table) -> anyhow:
         ),
         "≤ 1 s",
     );
-    let targets = deployment.simulator.stats()?["targets"].clone();
-    let at = |part: &str| -> anyhow::Result<f64> {
-        let value = targets[part].as_f64();
-        value.with_context(|| format!("the simulator says no {part}"))
-    };
+    let targets = deployment.simulator.durations("targets")?;
     row(
         table,
         format!(
@@ -72,9 +68,9 @@ fn quiet(args: &Args, deployment: &mut Deployment, table: &mut Table) -> anyhow:
         ),
         format!(
             "p50 {} ms, p99 {} ms, of {}",
-            at("p50_ms")?,
-            at("p99_ms")?,
-            thousands(at("n")?)
+            targets.p50_ms,
+            targets.p99_ms,
+            thousands(targets.n as f64)
         ),
         "",
     );
@@ -128,10 +124,11 @@ pub(super) fn series(
     let mut client = deployment.client()?;
     deployment.simulator.tell("reset")?;
     let mut all = Vec::new();
+    let patience = super::patience(PATIENCE, n_agents);
     for number in 0..n_operations {
         let name = format!("proc-{}", number % n_names);
         let cpu = deployment.cpu();
-        let mut operated = operate(&mut client, &hosts, &name)?;
+        let mut operated = operate(&mut client, &hosts, &name, patience)?;
         operated.cpu = deployment.cpu().used_since(cpu);
         eprintln!(
             "operation {number}: answered after {}, ended after {}",
@@ -140,13 +137,18 @@ pub(super) fn series(
         );
         all.push(operated);
         let n_targets = n_agents * all.len();
-        deployment.until_acknowledged(n_targets as u64, PATIENCE)?;
+        deployment.until_acknowledged(n_targets as u64, patience)?;
     }
     all.sort_by_key(|operated| operated.ended);
     Ok(all)
 }
 
-pub(super) fn operate(client: &mut Client, hosts: &str, name: &str) -> anyhow::Result<Operated> {
+pub(super) fn operate(
+    client: &mut Client,
+    hosts: &str,
+    name: &str,
+    patience: Duration,
+) -> anyhow::Result<Operated> {
     let body = format!(
         r#"{{"meta":{{"namespace":"bench","name":"{name}"}},"hosts":{hosts},"op_type":0}}"#
     );
@@ -176,10 +178,11 @@ pub(super) fn operate(client: &mut Client, hosts: &str, name: &str) -> anyhow::R
             });
         }
         ensure!(
-            started.elapsed() < PATIENCE,
-            "{task} has not ended in {PATIENCE:?}"
+            started.elapsed() < patience,
+            "{task} has not ended in {patience:?}"
         );
-        interrupt::sleep(PAUSE)?;
+        // Polls of many targets are work: they must not be all that the machine does.
+        interrupt::sleep(PAUSE.max(asked.elapsed()))?;
     }
 }
 

@@ -34,14 +34,15 @@ pub(super) fn measure(
     let mut operations = Vec::new();
     while operations.is_empty() || started.elapsed() < args.overload_time() {
         let name = format!("proc-{}", operations.len() % args.procs);
-        operations.push(operate::operate(&mut client, &hosts, &name)?.ended);
+        operations
+            .push(operate::operate(&mut client, &hosts, &name, args.patience(PATIENCE))?.ended);
         interrupt::sleep(Duration::from_secs(1))?;
     }
     let n_taken = deployment.statuses()? - before;
     let taken = n_taken as f64 / started.elapsed().as_secs_f64();
     let cpu = deployment.cpu().since(cpu);
     deployment.simulator.tell("rate 0")?;
-    deployment.until_quiet(PATIENCE)?;
+    deployment.until_quiet(args.patience(PATIENCE))?;
     let n_lost = lost(deployment)? - n_lost;
     ensure!(n_lost == 0, "{n_lost} agents lost their session");
     operations.sort_unstable();

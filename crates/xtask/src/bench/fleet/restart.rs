@@ -23,9 +23,9 @@ fn alone(args: &Args, deployment: &mut Deployment, table: &mut Table) -> anyhow:
     let started = Instant::now();
     deployment.kill_server()?;
     let ready = deployment.start_server()?;
-    deployment.until_connected(args.agents, PATIENCE)?;
+    deployment.until_connected(args.agents, args.patience(PATIENCE))?;
     let back = started.elapsed();
-    deployment.until_statuses(args.n_processes() as u64, PATIENCE)?;
+    deployment.until_statuses(args.n_processes() as u64, args.patience(PATIENCE))?;
     let known = started.elapsed();
     row(
         table,
@@ -52,8 +52,8 @@ fn one_of_several(
     let n_lost = deployment.simulator.stats()?["lost"].as_u64().unwrap_or(0);
     let started = Instant::now();
     deployment.kill_server()?;
-    deployment.until_lost(n_lost, PATIENCE)?;
-    deployment.until_connected(args.agents, PATIENCE)?;
+    deployment.until_lost(n_lost, args.patience(PATIENCE))?;
+    deployment.until_connected(args.agents, args.patience(PATIENCE))?;
     let over = started.elapsed();
     row(
         table,

@@ -35,11 +35,12 @@ pub(super) fn enrolled(args: &Args, took: Duration, table: &mut Table) {
 
 fn connect(args: &Args, deployment: &mut Deployment, table: &mut Table) -> anyhow::Result<()> {
     let before = deployment.memory()?;
-    let relay_before = relay_memory(deployment)?;
+    let relay_before = deployment.relay_memory()?;
+    let simulator_before = deployment.simulator.memory()?;
     let cpu_before = deployment.cpu();
     let started = Instant::now();
     deployment.simulator.tell("connect")?;
-    deployment.until_connected(args.agents, PATIENCE)?;
+    deployment.until_connected(args.agents, args.patience(PATIENCE))?;
     let took = started.elapsed();
     let cpu = deployment.cpu().since(cpu_before);
     let failed = deployment.simulator.stats()?["failed_connects"].clone();
@@ -66,11 +67,25 @@ fn connect(args: &Args, deployment: &mut Deployment, table: &mut Table) -> anyho
         format!("{:.1} KiB", grown as f64 / 1024.0 / args.agents as f64),
         "≤ 30 KiB",
     );
-    if let (Some(before), Some(after)) = (relay_before, relay_memory(deployment)?) {
+    let grown = deployment
+        .simulator
+        .memory()?
+        .saturating_sub(simulator_before);
+    row(
+        table,
+        "… of the simulator, per connected agent (growth of PSS)",
+        format!(
+            "{:.1} KiB, and {:.1} KiB before",
+            grown as f64 / 1024.0 / args.agents as f64,
+            simulator_before as f64 / 1024.0 / args.agents as f64
+        ),
+        "",
+    );
+    if let (Some(before), Some(after)) = (relay_before, deployment.relay_memory()?) {
         let grown = after.saturating_sub(before);
         row(
             table,
-            "… of the relay, per connection (growth of PSS)",
+            "… of the relays, per connection (growth of PSS)",
             format!(
                 "{:.1} KiB; {:.0} % of a core during the storm, {:.1} MiB in all",
                 grown as f64 / 1024.0 / args.agents as f64,
@@ -83,13 +98,9 @@ fn connect(args: &Args, deployment: &mut Deployment, table: &mut Table) -> anyho
     Ok(())
 }
 
-fn relay_memory(deployment: &Deployment) -> anyhow::Result<Option<u64>> {
-    let relay = deployment.relay.as_ref();
-    relay.map(|relay| relay.memory()).transpose()
-}
-
 fn register(args: &Args, deployment: &mut Deployment, table: &mut Table) -> anyhow::Result<()> {
     let before = deployment.memory()?;
+    let simulator_before = deployment.simulator.memory()?;
     let (registered, held) = register_all(deployment, args.agents, args.procs)?;
     let n_processes = thousands(args.n_processes() as f64);
     row(
@@ -120,6 +131,16 @@ fn register(args: &Args, deployment: &mut Deployment, table: &mut Table) -> anyh
         format!("{:.0} bytes", grown as f64 / args.n_processes() as f64),
         "≤ 200 bytes",
     );
+    let grown = deployment
+        .simulator
+        .memory()?
+        .saturating_sub(simulator_before);
+    row(
+        table,
+        "… in the simulator",
+        format!("{:.0} bytes", grown as f64 / args.n_processes() as f64),
+        "",
+    );
     row(
         table,
         "store on disk after that",
@@ -145,6 +166,7 @@ pub(super) fn register_all(
         client.gse("register_proc_info", &body)?;
     }
     let registered = started.elapsed();
-    deployment.until_statuses(taken + (n_agents * n_names) as u64, PATIENCE)?;
+    let patience = super::patience(PATIENCE, n_agents);
+    deployment.until_statuses(taken + (n_agents * n_names) as u64, patience)?;
     Ok((registered, started.elapsed()))
 }
