@@ -116,8 +116,7 @@ async fn exchange<S: AsyncRead + AsyncWrite + Unpin>(
     mut stop: watch::Receiver<bool>,
 ) -> Result<(), ConnectionError> {
     let mut sent_at = Instant::now();
-    // These outlive the frames, so that a frame costs no registration of a timer or a waiter.
-    let mut outgoing = pin!(session.next());
+    // These outlive the frames, so that a frame costs no registration of a timer. What is larger does not: idle agents are many.
     let mut stopping = pin!(stopped(&mut stop));
     let mut tick = pin!(sleep_until(sent_at + KEEPALIVE));
     loop {
@@ -130,11 +129,10 @@ async fn exchange<S: AsyncRead + AsyncWrite + Unpin>(
                 }
                 frames.excuse_since(began);
             }
-            next = &mut outgoing => {
-                outgoing.set(session.next());
-                let is_last = next.iter().any(|frame| matches!(frame.kind, Some(DownKind::Bye(_))));
+            outgoing = session.next() => {
+                let is_last = outgoing.iter().any(|frame| matches!(frame.kind, Some(DownKind::Bye(_))));
                 let began = Instant::now();
-                send(frames, next).await?;
+                send(frames, outgoing).await?;
                 if is_last {
                     return Ok(());
                 }
