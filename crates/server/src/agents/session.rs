@@ -116,10 +116,10 @@ async fn exchange<S: AsyncRead + AsyncWrite + Unpin>(
     mut stop: watch::Receiver<bool>,
 ) -> Result<(), ConnectionError> {
     let mut sent_at = Instant::now();
-    // These outlive the frames, so that a frame costs no registration of a timer or a waiter.
-    let mut outgoing = pin!(session.next());
+    let mut keepalive_at = sent_at + KEEPALIVE;
+    // These outlive the frames, so that a frame costs no registration of a timer. What is larger does not: idle agents are many.
     let mut stopping = pin!(stopped(&mut stop));
-    let mut tick = pin!(sleep_until(sent_at + KEEPALIVE));
+    let mut tick = pin!(sleep_until(keepalive_at));
     loop {
         tokio::select! {
             frame = frames.next() => {
@@ -130,17 +130,17 @@ async fn exchange<S: AsyncRead + AsyncWrite + Unpin>(
                 }
                 frames.excuse_since(began);
             }
-            next = &mut outgoing => {
-                outgoing.set(session.next());
-                let is_last = next.iter().any(|frame| matches!(frame.kind, Some(DownKind::Bye(_))));
+            outgoing = session.next() => {
+                let is_last = outgoing.iter().any(|frame| matches!(frame.kind, Some(DownKind::Bye(_))));
                 let began = Instant::now();
-                send(frames, next).await?;
+                send(frames, outgoing).await?;
                 if is_last {
                     return Ok(());
                 }
                 frames.excuse_since(began);
                 sent_at = Instant::now();
-                tick.as_mut().reset(next_tick(sent_at, frames.heard_at()));
+                keepalive_at = sent_at + KEEPALIVE;
+                tick.as_mut().reset(next_tick(keepalive_at, frames.heard_at()));
             }
             () = &mut tick => {
                 let now = Instant::now();
@@ -148,14 +148,15 @@ async fn exchange<S: AsyncRead + AsyncWrite + Unpin>(
                 if now >= frames.heard_at() + SILENCE {
                     return Err(ConnectionError::TooSlow);
                 }
-                if now >= sent_at + KEEPALIVE {
+                if now >= keepalive_at {
                     if frames.heard_at() > sent_at {
                         send(frames, vec![Ack::default().into()]).await?;
                         frames.excuse_since(now);
+                        sent_at = Instant::now();
                     }
-                    sent_at = Instant::now();
+                    keepalive_at = Instant::now() + KEEPALIVE;
                 }
-                tick.as_mut().reset(next_tick(sent_at, frames.heard_at()));
+                tick.as_mut().reset(next_tick(keepalive_at, frames.heard_at()));
             }
             // The outbox has a bye, but not of a session that began after the bye was sent to all.
             () = &mut stopping => {
@@ -167,8 +168,8 @@ async fn exchange<S: AsyncRead + AsyncWrite + Unpin>(
 }
 
 /// When to look whether the agent is silent, or waits for a sign of life. Mostly later than before, which costs a timer nothing.
-fn next_tick(sent_at: Instant, heard_at: Instant) -> Instant {
-    (sent_at + KEEPALIVE).min(heard_at + SILENCE)
+fn next_tick(keepalive_at: Instant, heard_at: Instant) -> Instant {
+    keepalive_at.min(heard_at + SILENCE)
 }
 
 /// Handles one frame, and sends keepalives while a slow store delays that.
