@@ -25,10 +25,11 @@ struct Texts {
 }
 
 impl HostTexts {
-    /// A host has changed.
+    /// A host has changed. A snapshot from before may still fill the cell that it shares with this one.
     pub(crate) fn forget(&mut self) {
-        if self.0.get().is_some() {
-            *self = Self::default();
+        match Arc::get_mut(&mut self.0) {
+            Some(cell) => drop(cell.take()),
+            None => *self = Self::default(),
         }
     }
 
@@ -73,5 +74,54 @@ impl Texts {
             text: text.into(),
             ends: ends.into(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::Host;
+    use model::change::HostRow;
+
+    use super::*;
+
+    fn found(hosts: &Hosts, word: &str) -> Vec<u32> {
+        let mut found = Vec::new();
+        hosts.containing(word, |id| found.push(id.0));
+        found
+    }
+
+    fn put(hosts: &mut Hosts, id: u32, ip: &str) {
+        let host = Host::new(0, ip.parse().unwrap());
+        hosts.put(&HostRow::new(HostId(id), host));
+    }
+
+    #[test]
+    fn hosts_are_found_by_a_part_of_their_address_or_name() {
+        let mut hosts = Hosts::default();
+        put(&mut hosts, 0, "10.0.0.1");
+        put(&mut hosts, 1, "10.0.0.21");
+        hosts.set_info(
+            HostId(0),
+            crate::AgentInfo {
+                hostname: "Web-1".to_owned(),
+                ..Default::default()
+            },
+        );
+        assert_eq!(found(&hosts, "0.1"), [0]);
+        assert_eq!(found(&hosts, "web-1"), [0]);
+        assert_eq!(found(&hosts, "1"), [0, 1]);
+        assert_eq!(found(&hosts, ""), [0, 1]);
+        assert!(found(&hosts, "1\nweb").is_empty() && found(&hosts, "1\0").is_empty());
+        assert!(found(&hosts, "10:").is_empty());
+    }
+
+    #[test]
+    fn hosts_never_show_the_texts_of_a_snapshot_before_them() {
+        let mut hosts = Hosts::default();
+        put(&mut hosts, 0, "10.0.0.1");
+        let before = hosts.clone();
+        put(&mut hosts, 1, "10.0.0.2");
+        assert_eq!(found(&before, "10."), [0]);
+        assert_eq!(found(&hosts, "10."), [0, 1]);
     }
 }

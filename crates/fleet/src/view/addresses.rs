@@ -102,9 +102,11 @@ impl View {
         self.addresses.get_or_init(|| Addresses::of(rows()))
     }
 
+    /// A machine has changed. A snapshot from before may still fill the cell that it shares with this one.
     pub(super) fn forget_addresses_in_order(&mut self) {
-        if self.addresses.get().is_some() {
-            self.addresses = Arc::default();
+        match Arc::get_mut(&mut self.addresses) {
+            Some(cell) => drop(cell.take()),
+            None => self.addresses = Arc::default(),
         }
     }
 }
@@ -149,5 +151,17 @@ mod tests {
         assert!(found("2\0").is_empty() && found("210").is_empty() && found("x").is_empty());
         let clouds = RoaringBitmap::from([9]);
         assert_eq!(all.containing("0.2", &clouds), RoaringBitmap::from([5, 7]));
+    }
+
+    #[test]
+    fn a_view_never_shows_the_addresses_of_a_snapshot_before_it() {
+        let mut view = View::default();
+        view.put_machine(&machine(1, 0, "10.0.0.1", &[]));
+        let before = view.clone();
+        view.put_machine(&machine(2, 0, "10.0.0.2", &[]));
+        assert_eq!(before.addresses().in_order().len(), 1);
+        assert_eq!(view.addresses().in_order().len(), 2);
+        view.put_machine(&machine(3, 0, "10.0.0.3", &[]));
+        assert_eq!(view.addresses().in_order().len(), 3);
     }
 }
