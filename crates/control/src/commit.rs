@@ -35,6 +35,13 @@ pub(crate) struct World<'a> {
     pub(crate) revision: Revision,
 }
 
+/// How long a plan may take.
+#[derive(Debug, Clone, Copy)]
+enum PlanSize {
+    Short,
+    Any,
+}
+
 /// The locks of this replica's commits. Neither is held while the fleet is only read.
 #[derive(Debug, Default)]
 pub(crate) struct Committing {
@@ -54,7 +61,29 @@ impl Core {
     /// Commits a plan. Returns when its changes are durable and visible; a plan without changes returns at once.
     ///
     /// The work continues when the caller is dropped: a commit that reached the store is always folded in.
-    pub(crate) async fn commit<T, P>(self: &Arc<Self>, mut plan: P) -> Result<T, ControlError>
+    pub(crate) async fn commit<T, P>(self: &Arc<Self>, plan: P) -> Result<T, ControlError>
+    where
+        T: Send + 'static,
+        P: FnMut(&World<'_>) -> Result<(Changes, T), ControlError> + Send + 'static,
+    {
+        self.commit_as(PlanSize::Any, plan).await
+    }
+
+    /// The same for a plan that takes milliseconds, however large the fleet is. One that every replica makes all the time is
+    /// made in its turn only, while it would be made in vain before.
+    pub(crate) async fn commit_short<T, P>(self: &Arc<Self>, plan: P) -> Result<T, ControlError>
+    where
+        T: Send + 'static,
+        P: FnMut(&World<'_>) -> Result<(Changes, T), ControlError> + Send + 'static,
+    {
+        self.commit_as(PlanSize::Short, plan).await
+    }
+
+    async fn commit_as<T, P>(
+        self: &Arc<Self>,
+        size: PlanSize,
+        mut plan: P,
+    ) -> Result<T, ControlError>
     where
         T: Send + 'static,
         P: FnMut(&World<'_>) -> Result<(Changes, T), ControlError> + Send + 'static,
@@ -66,7 +95,7 @@ impl Core {
             *planned.lock() = Some(answer);
             Ok(changes)
         });
-        let n_rows = self.commit_plan(plan).await?;
+        let n_rows = self.commit_plan(size, plan).await?;
         self.freed_memory.count(n_rows).await;
         let answer = answer.lock().take();
         Ok(answer.expect("a plan that was committed has run"))
@@ -75,11 +104,12 @@ impl Core {
     /// Returns how many rows it wrote. Not generic and boxed, so that it is compiled once for all plans.
     fn commit_plan(
         self: &Arc<Self>,
+        size: PlanSize,
         plan: Plan,
     ) -> Pin<Box<dyn Future<Output = Result<usize, ControlError>> + Send>> {
         let core = self.clone();
         Box::pin(async move {
-            let work = tokio::spawn(async move { core.commit_here(plan).await });
+            let work = tokio::spawn(async move { core.commit_here(size, plan).await });
             match work.await {
                 Ok(ended) => ended,
                 Err(ended) => match ended.try_into_panic() {
@@ -90,16 +120,17 @@ impl Core {
         })
     }
 
-    async fn commit_here(&self, mut plan: Plan) -> Result<usize, ControlError> {
+    async fn commit_here(&self, size: PlanSize, mut plan: Plan) -> Result<usize, ControlError> {
         let _place = self.place().await?;
         loop {
             let began = Instant::now();
-            let early = match self.committing.is_contended.load(Ordering::Relaxed) {
-                false => {
+            let is_contended = self.committing.is_contended.load(Ordering::Relaxed);
+            let early = match (size, is_contended) {
+                (PlanSize::Any, _) | (PlanSize::Short, false) => {
                     let _folding = self.committing.folding.lock().await;
                     Some(self.plan(&mut plan)?)
                 }
-                true => None,
+                (PlanSize::Short, true) => None,
             };
             if early
                 .as_ref()
@@ -122,7 +153,7 @@ impl Core {
             };
             self.committing
                 .is_contended
-                .store(is_contended && !is_long, Ordering::Relaxed);
+                .store(is_contended, Ordering::Relaxed);
             let changes = match early.filter(|(planned_at, _)| *planned_at == head) {
                 Some((_, changes)) => changes,
                 None if is_long => {

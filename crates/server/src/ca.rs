@@ -147,7 +147,7 @@ impl Ca {
     }
 }
 
-/// A certificate signing request (CSR) that can be signed: whoever made it has the key that it names.
+/// A certificate signing request (CSR) that can be signed: its signature is by the key that it names.
 pub struct CheckedRequest(CertificateSigningRequestParams);
 
 impl CheckedRequest {

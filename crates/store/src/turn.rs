@@ -1,4 +1,4 @@
-//! The turn to commit: whoever holds it knows the head, and no other replica can move it.
+//! The turn to commit. The replica that has it knows the head, and no other replica can move it.
 //!
 //! A replica that plans without the turn may lose it to another one again and again, because each time it has to read what the
 //! other wrote before it can plan anew, and the other has not. With the turn it reads that, plans, and commits.

@@ -66,7 +66,7 @@ impl Batches {
         let answers = Arc::new(Mutex::new(Vec::new()));
         let (batches, to_answer, started_at) = (self.clone(), answers.clone(), core.started_at);
         let committed = core
-            .commit(move |world| {
+            .commit_short(move |world| {
                 let requests = taken.get_or_insert_with(|| {
                     let waiting = batches.next();
                     let (requests, senders) = waiting

@@ -118,7 +118,7 @@ impl Operations {
         self.replicas.publish_changed();
         let (batch, mut tasks, core) = (batch.clone(), tasks.clone(), self.core.clone());
         self.core
-            .commit(move |world| {
+            .commit_short(move |world| {
                 // A task that was read from the store may have been loaded since, with newer outcomes.
                 for (id, task) in &mut tasks {
                     if let Some(known) = core.tasks.get(*id) {

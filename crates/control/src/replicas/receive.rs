@@ -234,7 +234,7 @@ impl Replicas {
                 match peers.judge(from, block) {
                     Verdict::Apply => good.push(block),
                     Verdict::Gap => lost.push(block.host),
-                    // None but the first is of deltas.
+                    // A delta is applied, ignored or too late.
                     Verdict::Ignore | Verdict::Ours | Verdict::Gone | Verdict::TakeOver => {}
                 }
             }

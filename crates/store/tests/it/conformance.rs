@@ -44,7 +44,7 @@ macro_rules! conformance_tests {
             commit::a_commit_that_is_abandoned_half_way_is_whole_or_absent,
             commit::a_turn_reads_what_was_committed_before_it_and_commits_next,
             commit::a_turn_that_is_released_or_dropped_commits_nothing,
-            commit::who_plans_in_its_turn_never_plans_in_vain,
+            commit::a_plan_in_its_turn_is_never_in_vain,
             follow::a_follower_gets_exactly_the_new_changes,
             follow::a_follower_at_the_head_gets_nothing,
             follow::a_follower_ahead_of_the_store_must_load_again,

@@ -321,7 +321,7 @@ pub async fn a_turn_that_is_released_or_dropped_commits_nothing(database: &TestD
     assert_eq!(revision.unwrap(), Revision(1));
 }
 
-pub async fn who_plans_in_its_turn_never_plans_in_vain(database: &TestDatabase) {
+pub async fn a_plan_in_its_turn_is_never_in_vain(database: &TestDatabase) {
     let (one, other) = (database.open().await, database.open().await);
     let committers = (0..8).map(|n| {
         let store = [&one, &other][n as usize % 2].clone();
