@@ -478,6 +478,6 @@ mod tests {
     #[test]
     fn the_task_of_a_session_is_small() {
         let size = size_of_future(AgentConnection::serve);
-        assert!(size < 5 * 1024, "{size} bytes for each connected agent");
+        assert!(size < 3 * 1024, "{size} bytes for each connected agent");
     }
 }

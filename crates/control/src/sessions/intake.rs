@@ -197,6 +197,19 @@ impl Intake {
         }
     }
 
+    /// Grants a report at once, or in its turn while enough waits: the heartbeats of a large fleet must not grant more than the
+    /// server can take.
+    fn grant_again(&self, outbox: &Arc<Outbox>) -> bool {
+        let mut queues = self.queues.lock();
+        if queues.n_bytes >= ENOUGH_WAITING {
+            // The task is awake while bytes wait.
+            self.owe(&mut queues, outbox.clone());
+            return false;
+        }
+        outbox.reports.n_granted.store(GRANT, Ordering::SeqCst);
+        true
+    }
+
     fn is_idle(&self) -> bool {
         let queues = self.queues.lock();
         queues.urgent.is_empty() && queues.n_bytes == 0 && queues.ungranted.is_empty()
@@ -296,13 +309,11 @@ impl Session {
         }
     }
 
-    /// Answers a heartbeat. An agent with nothing on the way may report: it may have missed the grant.
+    /// Answers a heartbeat. An agent with nothing on the way may have missed its grant, and gets another.
     pub(super) fn answer_heartbeat(&self) {
         let reports = &self.outbox.reports;
-        let may_report = reports.waits_for_grants() && reports.is_applied();
-        if may_report {
-            reports.n_granted.store(GRANT, Ordering::SeqCst);
-        }
+        let has_nothing_on_the_way = reports.waits_for_grants() && reports.is_applied();
+        let may_report = has_nothing_on_the_way && self.sessions.intake.grant_again(&self.outbox);
         self.outbox.change(|pending| {
             pending.heartbeat = true;
             pending.may_report |= may_report;

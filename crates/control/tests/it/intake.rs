@@ -59,9 +59,8 @@ fn pid(control: &Control, host: &str) -> i32 {
     fleet.process(host, name).unwrap().pid()
 }
 
-#[tokio::test]
-async fn a_heartbeat_is_answered_while_statuses_wait() {
-    let dir = tempfile::TempDir::new().unwrap();
+/// A control of which nothing applies statuses until its background work runs.
+async fn idle_control(dir: &tempfile::TempDir) -> (Control, control::Background) {
     let url = format!("sqlite:{}/muster.db", dir.path().display());
     let store = Store::open(&url).await.unwrap();
     let clock = Clock::new(|| UnixMillis(START));
@@ -71,10 +70,20 @@ async fn a_heartbeat_is_answered_while_statuses_wait() {
         ..Default::default()
     };
     control.access().ensure_first_keys(fixed).await.unwrap();
-    let host: Host = "10.0.0.1".parse().unwrap();
-    FakeAgent::enrol(&control, "join-me", host, None).await;
-    // Nothing applies statuses until the background work runs.
-    let agent = FakeAgent::connect(&control, host, &patient_hello("10.0.0.1"));
+    (control, background)
+}
+
+async fn patient_agent(control: &Control, host: &str) -> FakeAgent {
+    let parsed: Host = host.parse().unwrap();
+    FakeAgent::enrol(control, "join-me", parsed, None).await;
+    FakeAgent::connect(control, parsed, &patient_hello(host))
+}
+
+#[tokio::test]
+async fn a_heartbeat_is_answered_while_statuses_wait() {
+    let dir = tempfile::TempDir::new().unwrap();
+    let (control, background) = idle_control(&dir).await;
+    let agent = patient_agent(&control, "10.0.0.1").await;
     agent.send(report(7, 1)).await;
     agent.send(heartbeat()).await;
     let answer = agent.receive(1, ack).await.remove(0);
@@ -88,6 +97,26 @@ async fn a_heartbeat_is_answered_while_statuses_wait() {
     // It may have missed the grant: with nothing on the way, a heartbeat grants again.
     agent.send(heartbeat()).await;
     granted(&agent).await;
+    stop.send_replace(true);
+    background.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_heartbeat_grants_nothing_while_others_wait_for_their_turn() {
+    let dir = tempfile::TempDir::new().unwrap();
+    let (control, background) = idle_control(&dir).await;
+    let busy = patient_agent(&control, "10.0.0.1").await;
+    let idle = patient_agent(&control, "10.0.0.2").await;
+    for _ in 0..4 {
+        busy.send(report(7, MANY)).await;
+    }
+    idle.send(heartbeat()).await;
+    let answer = idle.receive(1, ack).await.remove(0);
+    assert_eq!(answer, Ack::default(), "enough waits");
+
+    let (stop, stopped) = tokio::sync::watch::channel(false);
+    let background = tokio::spawn(background.run(stopped));
+    granted(&idle).await;
     stop.send_replace(true);
     background.await.unwrap();
 }

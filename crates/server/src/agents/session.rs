@@ -125,7 +125,8 @@ async fn exchange<S: AsyncRead + AsyncWrite + Unpin>(
             frame = frames.next() => {
                 let Some(frame) = frame? else { return Ok(()) };
                 let began = Instant::now();
-                if let Err(refused) = take(session, frames, frame).await? {
+                // Boxed, because it is large and gone in a moment.
+                if let Err(refused) = Box::pin(take(session, frames, frame)).await? {
                     return Err(send_bye(frames, refused).await);
                 }
                 frames.excuse_since(began);

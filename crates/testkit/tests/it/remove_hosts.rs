@@ -20,6 +20,11 @@ fn a_removed_host_keeps_its_processes_and_joins_again_as_a_new_one() {
 
     // Without a token, so that it does not join again by itself.
     agent.restart_without_token();
+    // Its first session may still count as connected.
+    wait::until("the second session", || {
+        let log = agent.log();
+        (log.matches("session begins").count() == 2).then_some(())
+    });
     cluster.wait_for_agent(IP, true);
     let remove = |body| {
         cluster
