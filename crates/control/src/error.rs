@@ -44,6 +44,9 @@ pub enum ControlError {
         "expect_count: the filter matches {count} processes now, not {expected}; nothing was done"
     )]
     CountChanged { expected: u64, count: u64 },
+    /// The same of agents to upgrade.
+    #[error("expect_count: {count} agents would be upgraded now, not {expected}; nothing was done")]
+    AgentCountChanged { expected: u64, count: u64 },
     /// The same of hosts to remove.
     #[error("expect_count: {count} hosts would be removed now, not {expected}; nothing was done")]
     HostCountChanged { expected: u64, count: u64 },

@@ -112,7 +112,7 @@ impl UpgradePlan {
     pub(super) fn check(&self, expected: Option<u64>) -> Result<(), ControlError> {
         let count = self.hosts.len() as u64;
         if let Some(expected) = expected.filter(|expected| *expected != count) {
-            return Err(ControlError::CountChanged { expected, count });
+            return Err(ControlError::AgentCountChanged { expected, count });
         }
         if !self.hosts.is_empty() {
             return Ok(());

@@ -335,6 +335,7 @@ fn of_host(error: ControlError, path: &str) -> Failure {
         | ControlError::TooManyTries { .. }
         | ControlError::Busy(_)
         | ControlError::CountChanged { .. }
+        | ControlError::AgentCountChanged { .. }
         | ControlError::HostCountChanged { .. }
         | ControlError::BadTemplate(_)
         | ControlError::Unavailable(_) => Code::COMMAND_FAILED,

@@ -182,6 +182,7 @@ impl From<ControlError> for Refusal {
             ControlError::NotFound(_) => NotFound,
             ControlError::Conflict(_)
             | ControlError::CountChanged { .. }
+            | ControlError::AgentCountChanged { .. }
             | ControlError::HostCountChanged { .. }
             | ControlError::HostInUse(_)
             | ControlError::Declined(_) => Conflict,

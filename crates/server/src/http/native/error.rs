@@ -227,6 +227,7 @@ impl From<ControlError> for ApiError {
                 ..Self::new(ErrorCode::Invalid, message)
             },
             ControlError::CountChanged { count, .. }
+            | ControlError::AgentCountChanged { count, .. }
             | ControlError::HostCountChanged { count, .. } => Self {
                 field: Some("expect_count".to_owned()),
                 count: Some(count),
