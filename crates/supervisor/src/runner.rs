@@ -242,6 +242,9 @@ impl Runner {
         let mut children = signal(SignalKind::child()).map_err(SupervisorError::Watch)?;
         let mut sample = ticks(Instant::now(), self.pace.period());
         let mut bound = ticks(Instant::now(), BOUND_OUTPUT_EVERY);
+        if !self.cgroups.count_oom_kills() {
+            self.kernel_log.read_on();
+        }
         self.recover().await;
         let mut batch = Vec::new();
         let mut disk_count: Option<DiskCount> = None;

@@ -17,6 +17,13 @@ impl WorkFolder {
         Ok(Self(TempDir::with_prefix(prefix)?))
     }
 
+    /// One that is removed with its parent.
+    pub(crate) fn below(parent: &TempDir, prefix: &str) -> anyhow::Result<Self> {
+        let mut folder = TempDir::with_prefix_in(prefix, parent)?;
+        folder.disable_cleanup(true);
+        Ok(Self(folder))
+    }
+
     /// Processes with this folder in their arguments or as working directory are killed with it.
     pub(crate) fn path(&self) -> &Path {
         self.0.path()

@@ -1,7 +1,7 @@
 //! What the kernel's log says of processes that its memory killer ended: for hosts whose control groups do not count that.
 //!
-//! `/dev/kmsg` gives one record for each read. The agent reads it only when a run ended by SIGKILL and no group explains that,
-//! and from then on only what is new: a whole log has thousands of records, and a restart waits for them.
+//! `/dev/kmsg` gives one record for each read, and a whole log has thousands. The agent reads it when it begins, if no group
+//! counts kills, and from then on only what is new when a run ended by SIGKILL: a restart waits for that.
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
@@ -31,11 +31,18 @@ impl KernelLog {
     /// The memory of a process that the kernel has killed lately because memory was short; None if the log does not say so,
     /// or cannot be read.
     pub(crate) fn oom_kill_of(&mut self, pid: i32) -> Option<OomMemory> {
+        self.read_on();
+        self.kills.find(pid)
+    }
+
+    /// Reads what was written since the last call; at the first call, the whole log.
+    pub(crate) fn read_on(&mut self) {
         if self.file.is_none() {
             self.file = open().ok();
         }
-        self.kills.read_on(self.file.as_mut()?);
-        self.kills.find(pid)
+        if let Some(file) = &mut self.file {
+            self.kills.read_on(file);
+        }
     }
 }
 

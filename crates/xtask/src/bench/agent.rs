@@ -18,6 +18,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
+use tempfile::TempDir;
 
 use crate::server;
 use crate::table::{Table, thousands};
@@ -124,6 +125,8 @@ struct BenchPaths {
     sleeper: PathBuf,
     /// The other supervisors, each in a folder of its name.
     peers: PathBuf,
+    /// Removed at the end: on ext4 without a journal, files are slow to create for minutes after thousands were deleted.
+    sandboxes: TempDir,
 }
 
 fn all_peers() -> Vec<Peer> {
@@ -179,6 +182,7 @@ fn paths(given: Option<&Path>) -> anyhow::Result<BenchPaths> {
     Ok(BenchPaths {
         sleeper: built.join("sleeper"),
         peers: target.join("peers"),
+        sandboxes: TempDir::with_prefix("bench-agents-")?,
         binaries,
     })
 }

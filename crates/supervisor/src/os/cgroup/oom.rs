@@ -12,6 +12,12 @@ use super::{Cgroups, group, leaf};
 const NO_LIMIT: u64 = 1 << 60;
 
 impl Cgroups {
+    /// Whether every group of a process counts them.
+    pub(crate) fn count_oom_kills(&self) -> bool {
+        let home = self.home.as_ref();
+        home.is_some_and(|home| home.controls("memory"))
+    }
+
     /// How many members of a process's group the kernel has killed because memory was short. `None` if no group counts that.
     pub(crate) fn oom_kills(&self, name: &FullName) -> Option<u64> {
         let hierarchy = self.used_with("memory")?;

@@ -32,7 +32,7 @@ pub(crate) struct Sandbox {
 
 impl Sandbox {
     pub(super) fn new(paths: &BenchPaths, n: usize) -> anyhow::Result<Self> {
-        let dir = WorkFolder::new("bench-agent-")?;
+        let dir = WorkFolder::below(&paths.sandboxes, "bench-agent-")?;
         let path = dir.path().join("up");
         mknodat(CWD, &path, FileType::Fifo, Mode::from_raw_mode(0o600), 0)?;
         // Opened for writing, too, so that the last sleeper does not cause an end of file.
