@@ -173,7 +173,7 @@ impl Core {
                     self.fold(revision, &changes);
                     self.counters.commits.add(1);
                     self.bus.publish(bus::Message::Committed(revision));
-                    return Ok(n_rows(&changes));
+                    return Ok(changes.n_rows());
                 }
                 // It was lost with its connection, and another replica took its revision.
                 Err(StoreError::Moved { .. }) => {}
@@ -222,7 +222,7 @@ impl Core {
         let read = self.store.changes_since(known).await;
         let (revision, changes) = self.note_too_old(read)?;
         self.fold_of_others(revision, &changes);
-        let n_rows = n_rows(&changes);
+        let n_rows = changes.n_rows();
         drop(changes);
         self.freed_memory.count(n_rows).await;
         Ok(())
@@ -294,13 +294,6 @@ impl Core {
             self.watchers.send(event);
         }
     }
-}
-
-/// How many rows of the tables that grow with the fleet.
-fn n_rows(changes: &Changes) -> usize {
-    let of_view = changes.topology.processes.len() + changes.topology.processes_gone.len();
-    let registered = changes.processes.len() + changes.processes_gone.len();
-    of_view + registered + changes.hosts.len() + changes.targets.len() + changes.outcomes.len()
 }
 
 /// The processes that agents must be sent again: those whose spec or existence changed, not those whose flag did.
