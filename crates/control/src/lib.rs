@@ -304,6 +304,7 @@ impl Background {
         tasks.spawn(replicas::route::run(replicas.clone(), stop.clone()));
         tasks.spawn(replicas::run(replicas.clone(), heard, stop.clone()));
         tasks.spawn(sessions::take_reports(sessions.clone(), stop.clone()));
+        tasks.spawn(sessions::wake_sessions(core.clone(), stop.clone()));
         tasks.spawn(sessions::move_agents(sessions.clone(), stop.clone()));
         tasks.spawn(sessions::tell_dependencies(core.clone(), stop.clone()));
         tasks.spawn(operations::record(
