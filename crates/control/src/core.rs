@@ -120,6 +120,11 @@ impl Core {
         self.fleet.write()
     }
 
+    /// Whether [`Self::fleet_mut`] would block.
+    pub(crate) fn is_fleet_busy(&self) -> bool {
+        self.fleet.is_busy()
+    }
+
     pub(crate) fn accounts(&self) -> ReadGuard<'_, Accounts> {
         self.accounts.read()
     }

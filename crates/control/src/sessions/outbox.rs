@@ -108,6 +108,14 @@ impl Outboxes {
         self.by_host.read().get(&host).cloned()
     }
 
+    /// Whether no newer connection of the host has taken its place.
+    pub(super) fn is_current(&self, host: HostId, outbox: &Arc<Outbox>) -> bool {
+        let by_host = self.by_host.read();
+        by_host
+            .get(&host)
+            .is_none_or(|current| Arc::ptr_eq(current, outbox))
+    }
+
     pub(crate) fn len(&self) -> usize {
         let by_host = self.by_host.read();
         by_host.len()
