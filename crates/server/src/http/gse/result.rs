@@ -42,6 +42,8 @@ impl Serialize for Results<'_> {
         });
         let handling = handling.map_err(S::Error::custom)?;
         let max_output = output_share(self.task.targets.len());
+        // One buffer for the keys of all targets: a task has very many.
+        let mut key = String::new();
         for target in &self.task.targets {
             let write = |outcome: &Outcome| {
                 let entry = entry(target, outcome, self.hosts, max_output);
@@ -61,7 +63,9 @@ impl Serialize for Results<'_> {
                 },
             };
             for prefix in target.key_prefixes.iter() {
-                map.serialize_entry(&Key(prefix, Suffix::Process(&target.process)), entry)?;
+                key.clear();
+                Key(prefix, Suffix::Process(&target.process)).write(&mut key);
+                map.serialize_entry(&key, entry)?;
             }
         }
         map.end()
