@@ -64,7 +64,7 @@ pub use jobs::{
     solutions,
 };
 pub use operations::{
-    BlockReason, BlockedProcesses, EndedTarget, Operate, OperateMatching, OperateSpec,
+    BlockReason, BlockedProcesses, EndedTarget, KeptText, Operate, OperateMatching, OperateSpec,
     OperationPlan, Operations, TargetView, TaskView, blocked, blocked_in_view, job_task_reason,
     job_task_retry_blocked, target_reason, target_retry_blocked,
 };
