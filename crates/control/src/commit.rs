@@ -13,7 +13,7 @@ use fleet::Fleet;
 use locks::{FailStop, Mutex};
 use model::change::{Changes, HostId, NameId, Revision};
 use store::{CommitTurn, StoreError};
-use tokio::sync::MutexGuard;
+use tokio::sync::{MutexGuard, watch};
 use tokio::time::Instant;
 
 use crate::access::Accounts;
@@ -25,6 +25,10 @@ use crate::{ChangeEvent, ControlError, timeline};
 const LOOK_UP: Duration = Duration::from_millis(500);
 /// A plan that takes so long is not made while other replicas wait for their turn.
 const LONG_PLAN: Duration = Duration::from_secs(1);
+/// Unless it was made in vain so often: under a steady load another replica commits during each plan.
+const MAX_IN_VAIN: u32 = 3;
+/// A plan that takes so long is never made in the turn, which the store takes away after ten seconds.
+const LONGEST_IN_TURN: Duration = Duration::from_secs(5);
 
 /// What a plan may read.
 #[derive(Debug)]
@@ -52,6 +56,22 @@ pub(crate) struct Committing {
     folding: tokio::sync::Mutex<()>,
     /// The last plan that was made before its turn was in vain.
     is_contended: AtomicBool,
+    /// The revision that was folded in last, for those that wait for it.
+    folded: watch::Sender<Revision>,
+}
+
+impl Committing {
+    /// Resolves when everything up to `head` has been folded in.
+    async fn has_folded(&self, head: Revision) {
+        let mut folded = self.folded.subscribe();
+        // Fails only without a sender, which lives as long as `self`.
+        let _ = folded.wait_for(|folded| *folded >= head).await;
+    }
+}
+
+/// Whether a plan that took so long may be made while other replicas wait.
+fn may_take_turn(took: Duration, n_in_vain: u32) -> bool {
+    took < LONG_PLAN || (n_in_vain >= MAX_IN_VAIN && took < LONGEST_IN_TURN)
 }
 
 /// Plans changes, and keeps its answer to itself.
@@ -122,13 +142,17 @@ impl Core {
 
     async fn commit_here(&self, size: PlanSize, mut plan: Plan) -> Result<usize, ControlError> {
         let _place = self.place().await?;
+        let mut n_in_vain = 0;
         loop {
-            let began = Instant::now();
             let is_contended = self.committing.is_contended.load(Ordering::Relaxed);
+            let mut took = Duration::ZERO;
             let early = match (size, is_contended) {
                 (PlanSize::Any, _) | (PlanSize::Short, false) => {
                     let _folding = self.committing.folding.lock().await;
-                    Some(self.plan(&mut plan)?)
+                    let began = Instant::now();
+                    let early = self.plan(&mut plan)?;
+                    took = began.elapsed();
+                    Some(early)
                 }
                 (PlanSize::Short, true) => None,
             };
@@ -138,7 +162,6 @@ impl Core {
             {
                 return Ok(0);
             }
-            let is_long = began.elapsed() >= LONG_PLAN;
             let mut turn = self.store.turn().await?;
             let _folding = self.committing.folding.lock().await;
             let head = turn.planned_at();
@@ -156,7 +179,8 @@ impl Core {
                 .store(is_contended, Ordering::Relaxed);
             let changes = match early.filter(|(planned_at, _)| *planned_at == head) {
                 Some((_, changes)) => changes,
-                None if is_long => {
+                None if !may_take_turn(took, n_in_vain) => {
+                    n_in_vain += 1;
                     turn.release().await?;
                     continue;
                 }
@@ -173,7 +197,7 @@ impl Core {
                     self.fold(revision, &changes);
                     self.counters.commits.add(1);
                     self.bus.publish(bus::Message::Committed(revision));
-                    return Ok(n_rows(&changes));
+                    return Ok(changes.n_rows());
                 }
                 // It was lost with its connection, and another replica took its revision.
                 Err(StoreError::Moved { .. }) => {}
@@ -212,9 +236,13 @@ impl Core {
         }
     }
 
-    /// Folds in the commits of other replicas, unless those up to `head` are known by now.
+    /// Folds in the commits of other replicas, unless those up to `head` are known by now. A commit of this replica folds them
+    /// in at the begin of its turn, and nothing has to wait for its end.
     pub(crate) async fn follow(&self, head: Revision) -> Result<(), ControlError> {
-        let _folding = self.committing.folding.lock().await;
+        let folding = tokio::select! {
+            folding = self.committing.folding.lock() => folding,
+            () = self.committing.has_folded(head) => return Ok(()),
+        };
         let known = self.fleet().revision();
         if known >= head {
             return Ok(());
@@ -222,7 +250,8 @@ impl Core {
         let read = self.store.changes_since(known).await;
         let (revision, changes) = self.note_too_old(read)?;
         self.fold_of_others(revision, &changes);
-        let n_rows = n_rows(&changes);
+        drop(folding);
+        let n_rows = changes.n_rows();
         drop(changes);
         self.freed_memory.count(n_rows).await;
         Ok(())
@@ -282,6 +311,7 @@ impl Core {
             accounts.apply(changes);
             (desired, tasks.apply(changes), jobs.apply(changes), watched)
         };
+        self.committing.folded.send_replace(revision);
         self.tasks.announce(&tasks);
         self.outboxes.send_processes(&desired);
         self.outboxes.send_groups(changes);
@@ -296,13 +326,6 @@ impl Core {
     }
 }
 
-/// How many rows of the tables that grow with the fleet.
-fn n_rows(changes: &Changes) -> usize {
-    let of_view = changes.topology.processes.len() + changes.topology.processes_gone.len();
-    let registered = changes.processes.len() + changes.processes_gone.len();
-    of_view + registered + changes.hosts.len() + changes.targets.len() + changes.outcomes.len()
-}
-
 /// The processes that agents must be sent again: those whose spec or existence changed, not those whose flag did.
 fn desired_changes(fleet: &Fleet, changes: &Changes) -> Vec<(HostId, NameId)> {
     let gone = changes.processes_gone.iter();
@@ -315,4 +338,31 @@ fn desired_changes(fleet: &Fleet, changes: &Changes) -> Vec<(HostId, NameId)> {
         })
     });
     gone.chain(put.map(|row| (row.host, row.name))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_plan_takes_the_turn_after_some_in_vain() {
+        let (short, long) = (LONG_PLAN / 2, LONG_PLAN * 2);
+        assert!(may_take_turn(short, 0));
+        assert!(!may_take_turn(long, 0));
+        assert!(!may_take_turn(long, MAX_IN_VAIN - 1));
+        assert!(may_take_turn(long, MAX_IN_VAIN));
+        assert!(!may_take_turn(LONGEST_IN_TURN, MAX_IN_VAIN));
+    }
+
+    #[tokio::test]
+    async fn a_revision_that_is_folded_in_wakes_those_that_wait_for_it() {
+        let committing = std::sync::Arc::new(Committing::default());
+        let waiting = committing.clone();
+        let waiting = tokio::spawn(async move { waiting.has_folded(Revision(2)).await });
+        committing.folded.send_replace(Revision(1));
+        tokio::task::yield_now().await;
+        assert!(!waiting.is_finished());
+        committing.folded.send_replace(Revision(3));
+        waiting.await.unwrap();
+    }
 }

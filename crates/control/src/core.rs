@@ -62,19 +62,15 @@ impl Core {
         clock: Clock,
         is_alone: bool,
     ) -> Result<Arc<Self>, ControlError> {
-        let (mut fleet, loaded) = loop {
-            let (loaded, processes) = store.load_in_two().await?;
-            let mut fleet = Fleet::new();
-            fleet.apply(loaded.revision, &loaded.changes);
-            if let Some(processes) = processes.rows().await? {
-                let changes = Changes {
-                    processes,
-                    ..Changes::default()
-                };
-                fleet.apply(loaded.revision, &changes);
-                break (fleet, loaded);
-            }
+        let (loaded, processes) = store.load_in_two().await?;
+        let mut fleet = Fleet::new();
+        fleet.apply(loaded.revision, &loaded.changes);
+        let processes = Changes {
+            processes: processes.rows().await?,
+            ..Changes::default()
         };
+        fleet.apply(loaded.revision, &processes);
+        drop(processes);
         let last_job_id = store.last_job_id().await?;
         let day_counts = DayCounts::default();
         for (shard, bytes) in &loaded.status {
@@ -122,6 +118,11 @@ impl Core {
 
     pub(crate) fn fleet_mut(&self) -> FleetGuard<'_> {
         self.fleet.write()
+    }
+
+    /// Whether [`Self::fleet_mut`] would block.
+    pub(crate) fn is_fleet_busy(&self) -> bool {
+        self.fleet.is_busy()
     }
 
     pub(crate) fn accounts(&self) -> ReadGuard<'_, Accounts> {

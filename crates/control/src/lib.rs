@@ -64,7 +64,7 @@ pub use jobs::{
     solutions,
 };
 pub use operations::{
-    BlockReason, BlockedProcesses, EndedTarget, Operate, OperateMatching, OperateSpec,
+    BlockReason, BlockedProcesses, EndedTarget, KeptText, Operate, OperateMatching, OperateSpec,
     OperationPlan, Operations, TargetView, TaskView, blocked, blocked_in_view, job_task_reason,
     job_task_retry_blocked, target_reason, target_retry_blocked,
 };
@@ -304,6 +304,7 @@ impl Background {
         tasks.spawn(replicas::route::run(replicas.clone(), stop.clone()));
         tasks.spawn(replicas::run(replicas.clone(), heard, stop.clone()));
         tasks.spawn(sessions::take_reports(sessions.clone(), stop.clone()));
+        tasks.spawn(sessions::wake_sessions(core.clone(), stop.clone()));
         tasks.spawn(sessions::move_agents(sessions.clone(), stop.clone()));
         tasks.spawn(sessions::tell_dependencies(core.clone(), stop.clone()));
         tasks.spawn(operations::record(

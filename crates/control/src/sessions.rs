@@ -15,6 +15,7 @@ mod pace;
 mod question;
 mod report;
 mod runs;
+mod wake_queue;
 
 pub use config_files::FileOnHost;
 pub(crate) use dependencies::run as tell_dependencies;
@@ -25,6 +26,7 @@ pub(crate) use moving::run as move_agents;
 pub(crate) use outbox::{Outbox, Outboxes};
 pub use question::AnswerStream;
 pub(crate) use question::{AnswerChunk, LocalAnswer, Unfinished};
+pub(crate) use wake_queue::run as wake_sessions;
 
 use std::collections::{BTreeSet, HashSet};
 use std::net::SocketAddr;

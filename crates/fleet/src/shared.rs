@@ -30,6 +30,11 @@ impl<const RANK: u8> SharedFleet<RANK> {
         self.published.load_full()
     }
 
+    /// Whether another thread is changing the fleet, so that [`Self::write`] would block.
+    pub fn is_busy(&self) -> bool {
+        self.fleet.is_held()
+    }
+
     /// The fleet itself. Readers see the changes, all at once, when the guard is dropped.
     pub fn write(&self) -> FleetGuard<'_> {
         FleetGuard {

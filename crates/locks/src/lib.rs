@@ -42,6 +42,11 @@ impl<T, const RANK: u8> Mutex<T, RANK> {
             _rank_check: rank_check,
         }
     }
+
+    /// Whether it was held by another thread just now.
+    pub fn is_held(&self) -> bool {
+        matches!(self.0.try_lock(), Err(sync::TryLockError::WouldBlock))
+    }
 }
 
 /// A read-write lock whose write guard ends the process when its thread panics.

@@ -105,6 +105,13 @@ impl Changes {
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
+
+    /// How many rows of the tables that grow with the fleet.
+    pub fn n_rows(&self) -> usize {
+        let of_view = self.topology.processes.len() + self.topology.processes_gone.len();
+        let registered = self.processes.len() + self.processes_gone.len();
+        of_view + registered + self.hosts.len() + self.targets.len() + self.outcomes.len()
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -28,7 +28,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use model::change::{Changes, HostId, NameId, ProcessRow, Revision};
+use model::change::{Changes, HostId, NameId, Revision};
 use model::config_template::ContentId;
 use model::job::JobId;
 use model::timeline::TimelineRow;
@@ -44,6 +44,7 @@ pub use query::{
 };
 pub use restored::Restored;
 pub use snapshot::{SnapshotInfo, check_snapshot, newest_schema, size_of, snapshot};
+use transaction::Transaction;
 pub use turn::CommitTurn;
 
 /// A call under way. Boxed, because the futures of the database are large and callers nest them deeply, and so that this
@@ -123,20 +124,34 @@ impl Store {
     /// Reads the same over two connections at once, so that two cores read and decode a large fleet: everything but processes,
     /// and meanwhile those.
     pub fn load_in_two(&self) -> Call<'_, (Loaded, LoadingProcesses)> {
-        Box::pin(async move {
-            let other = self.clone();
-            let task = tokio::spawn(async move { other.load_processes().await });
-            let base = transaction!(self, begin_read, |tx| Self::read_base(tx).await?).await?;
-            let revision = base.revision;
-            Ok((base, LoadingProcesses { revision, task }))
+        self.call(async move {
+            let (mut one, mut other) = self.begin_two_reads().await?;
+            let store = self.clone();
+            let task = tokio::spawn(async move {
+                let _counted = CallUnderWay::count(&store.under_way);
+                let rows = sql::process::read(&mut other).await?;
+                other.commit().await?;
+                Ok(rows)
+            });
+            let base = Self::read_base(&mut one).await?;
+            one.commit().await?;
+            Ok((base, LoadingProcesses { task }))
         })
     }
 
-    fn load_processes(&self) -> Call<'_, (Revision, Vec<ProcessRow>)> {
-        transaction!(self, begin_read, |tx| (
-            sql::revision::read(tx).await?.head,
-            sql::process::read(tx).await?,
-        ))
+    /// Two transactions that see one revision, however often other replicas commit meanwhile.
+    async fn begin_two_reads(&self) -> Result<(Transaction, Transaction), StoreError> {
+        loop {
+            let mut one = self.database.begin_read().await?;
+            let mut other = self.database.begin_read().await?;
+            // The first statement of each decides what it sees.
+            let revision = sql::revision::read(&mut one).await?.head;
+            if sql::revision::read(&mut other).await?.head == revision {
+                return Ok((one, other));
+            }
+            one.roll_back().await?;
+            other.roll_back().await?;
+        }
     }
 
     async fn read_base(tx: &mut sql::Connection) -> Result<Loaded, StoreError> {

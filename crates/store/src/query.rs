@@ -23,25 +23,21 @@ pub struct Loaded {
     pub status: Vec<(u32, Vec<u8>)>,
 }
 
-/// The processes of a server that starts, read while it takes everything else.
+/// The processes of a server that starts, read while it takes everything else, as of the same revision.
 #[derive(Debug)]
 pub struct LoadingProcesses {
-    /// Of everything else.
-    pub(crate) revision: Revision,
-    pub(crate) task: JoinHandle<Result<(Revision, Vec<ProcessRow>), StoreError>>,
+    pub(crate) task: JoinHandle<Result<Vec<ProcessRow>, StoreError>>,
 }
 
 impl LoadingProcesses {
-    /// None if another server has committed between the two reads: then everything must be read again.
-    pub async fn rows(self) -> Result<Option<Vec<ProcessRow>>, StoreError> {
-        let (revision, rows) = match self.task.await {
-            Ok(read) => read?,
+    pub async fn rows(self) -> Result<Vec<ProcessRow>, StoreError> {
+        match self.task.await {
+            Ok(read) => read,
             Err(ended) => match ended.try_into_panic() {
                 Ok(panic) => std::panic::resume_unwind(panic),
-                Err(stopped) => return Err(StoreError::unavailable(stopped)),
+                Err(stopped) => Err(StoreError::unavailable(stopped)),
             },
-        };
-        Ok((revision == self.revision).then_some(rows))
+        }
     }
 }
 

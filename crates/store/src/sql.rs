@@ -34,7 +34,7 @@ pub(crate) mod webhook;
 use model::change::{Changes, Revision};
 
 use crate::StoreError;
-pub(crate) use connection::{Connection, Row};
+pub(crate) use connection::{CacheSize, Connection, Row};
 use log::LogEntry;
 pub(crate) use statement::{Statement, Tuple, Value};
 

@@ -39,8 +39,13 @@ const BUSY_PAUSE: Duration = Duration::from_millis(5);
 /// Prepared statements that a connection caches: every table in every chunk size.
 const STATEMENTS: usize = 512;
 const PAGE_BYTES: u32 = 8192;
-/// Negative: KiB.
-const CACHE: &str = "-65536";
+/// The page cache of the connection that writes; negative: KiB. A usual commit touches less, and the system caches the file, too.
+const WRITER_CACHE: &str = "-4096";
+/// For a commit of very many rows, so that it writes each page once.
+pub(crate) const WIDE_CACHE: &str = "PRAGMA cache_size = -65536";
+pub(crate) const USUAL_CACHE: &str = "PRAGMA cache_size = -4096";
+/// The same of those that read, mostly all of a table in sequence.
+const READER_CACHE: &str = "-2048";
 /// Pages in the WAL at which a commit copies them into the file.
 const CHECKPOINT_PAGES: &str = "2000";
 /// Size to which the WAL file is cut afterwards.
@@ -64,7 +69,7 @@ impl Sqlite {
             .foreign_keys(false)
             .busy_timeout(PATIENCE)
             .page_size(PAGE_BYTES)
-            .pragma("cache_size", CACHE)
+            .pragma("cache_size", WRITER_CACHE)
             .pragma("wal_autocheckpoint", CHECKPOINT_PAGES)
             .pragma("journal_size_limit", WAL_BYTES)
             .statement_cache_capacity(STATEMENTS)
@@ -79,6 +84,7 @@ impl Sqlite {
             READERS,
             options
                 .pragma("query_only", "on")
+                .pragma("cache_size", READER_CACHE)
                 .thread_name(|n| format!("store-reader-{n}")),
         )
         .await?;

@@ -8,11 +8,12 @@ use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
 use crate::StoreError;
-use crate::sql::Connection;
+use crate::sql::{CacheSize, Connection};
 
 pub(crate) struct Transaction {
     conn: Connection,
     patience: Duration,
+    has_wide_cache: bool,
 }
 
 impl Transaction {
@@ -23,7 +24,11 @@ impl Transaction {
     ) -> Result<Self, StoreError> {
         conn.set_reusable(false);
         conn.run(statement, patience).await?;
-        Ok(Self { conn, patience })
+        Ok(Self {
+            conn,
+            patience,
+            has_wide_cache: false,
+        })
     }
 
     pub(crate) async fn commit(self) -> Result<(), StoreError> {
@@ -34,8 +39,18 @@ impl Transaction {
         self.end("ROLLBACK").await
     }
 
+    /// For very many rows: keeps more pages in memory until it ends.
+    pub(crate) async fn widen_cache(&mut self) -> Result<(), StoreError> {
+        self.has_wide_cache = true;
+        self.conn.set_cache(CacheSize::Wide).await
+    }
+
     async fn end(mut self, statement: &'static str) -> Result<(), StoreError> {
         self.conn.run(statement, self.patience).await?;
+        if self.has_wide_cache && self.conn.set_cache(CacheSize::Usual).await.is_err() {
+            // It has ended all the same. The connection is closed.
+            return Ok(());
+        }
         self.conn.set_reusable(true);
         Ok(())
     }

@@ -9,6 +9,9 @@ use crate::sql::revision::Position;
 use crate::transaction::Transaction;
 use crate::{Call, CallUnderWay, Store, StoreError, in_doubt, sql};
 
+/// A commit of more rows touches more pages than a connection usually keeps in memory.
+const LARGE: usize = 16 * 1024;
+
 /// The next revision, taken in a transaction under way. All other commits wait for its end.
 ///
 /// A turn that is dropped commits nothing, but costs its connection: [`CommitTurn::release`] does not.
@@ -71,6 +74,9 @@ impl CommitTurn {
             let _counted = CallUnderWay::count(&self.store.under_way);
             let revision = self.revision;
             let mark = in_doubt::new_mark()?;
+            if changes.n_rows() > LARGE {
+                self.transaction.widen_cache().await?;
+            }
             sql::write(&mut self.transaction, revision, mark, changes).await?;
             match self.transaction.commit().await {
                 Err(lost) if self.store.is_shared() => {

@@ -153,11 +153,13 @@ impl Operations {
     }
 
     fn acknowledge(&self, batch: &[Record], mut fresh: HashSet<(HostId, u64)>) {
+        let mut to_wake = Vec::with_capacity(batch.len());
         for record in batch {
             match record {
                 Record::Result { op, outbox, .. } => {
                     self.core.counters.results.add(1);
                     outbox.acknowledge(&[*op], 0);
+                    to_wake.push(outbox.clone());
                 }
                 Record::Event {
                     row,
@@ -165,6 +167,7 @@ impl Operations {
                     outbox,
                 } => {
                     outbox.acknowledge(&[], row.seq);
+                    to_wake.push(outbox.clone());
                     if !fresh.remove(&(row.host, row.seq)) {
                         continue;
                     }
@@ -177,6 +180,7 @@ impl Operations {
                 Record::Overdue { .. } | Record::Flags { .. } => {}
             }
         }
+        self.core.outboxes.wake(to_wake);
     }
 }
 

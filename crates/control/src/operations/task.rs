@@ -9,7 +9,7 @@ use model::spec::Probe;
 use model::{FullName, Host, Op, TaskId, UnixMillis};
 use store::{TaskPage, TaskReader};
 
-use super::{EndedTarget, Operations, Task};
+use super::{EndedTarget, KeptText, Operations, Task, kept_text};
 use crate::{ControlError, HostLookup};
 
 /// The longest time that a caller may wait for a task.
@@ -26,6 +26,7 @@ pub struct TaskView {
     pub retries: Option<TaskId>,
     pub targets: Vec<TargetView>,
     pub n_ended: usize,
+    texts: Vec<KeptText>,
 }
 
 #[derive(Debug, Clone)]
@@ -44,6 +45,11 @@ pub struct TargetView {
 impl TaskView {
     pub fn has_ended(&self) -> bool {
         self.n_ended == self.targets.len()
+    }
+
+    /// The targets in parts, each with the text that a dialect keeps of it until one of them changes.
+    pub fn parts(&self) -> impl Iterator<Item = (&[TargetView], &KeptText)> {
+        self.targets.chunks(kept_text::TARGETS).zip(&self.texts)
     }
 }
 
@@ -177,6 +183,7 @@ impl Operations {
             retries: task.row.retries,
             targets: targets.collect(),
             n_ended: progress.n_ended,
+            texts: progress.texts.clone(),
         });
         progress.view = Some(view.clone());
         view

@@ -10,7 +10,7 @@ use model::change::{Changes, HostId, TargetRow, TaskRow};
 use model::{FullName, Namespace, Op, OpId, Outcome, TaskId, UnixMillis};
 use tokio::sync::{Notify, watch};
 
-use super::{EndedTarget, TaskView};
+use super::{EndedTarget, KeptText, TaskView, kept_text};
 use crate::lock_order;
 
 /// How much memory ended tasks may take before the oldest are dropped from it.
@@ -63,17 +63,18 @@ pub(crate) struct Progress {
     pub(crate) outcomes: Vec<Option<Arc<EndedTarget>>>,
     pub(crate) n_ended: usize,
     pub(crate) n_ok: usize,
+    pub(crate) texts: Vec<KeptText>,
     /// Cached between two changes, for all polls.
     pub(crate) view: Option<Arc<TaskView>>,
 }
 
 impl Task {
     pub(crate) fn new(row: TaskRow, targets: Vec<TargetRow>) -> Self {
-        let outcomes = vec![None; targets.len()];
         let progress = Progress {
-            outcomes,
+            outcomes: vec![None; targets.len()],
             n_ended: 0,
             n_ok: 0,
+            texts: KeptText::of_targets(targets.len()),
             view: None,
         };
         Self {
@@ -116,10 +117,12 @@ impl Task {
     pub(crate) fn end(&self, outcomes: impl IntoIterator<Item = (OpId, Outcome)>) {
         let mut progress = self.progress();
         let progress = &mut *progress;
+        progress.view = None;
         for (op, outcome) in outcomes {
             let Some(slot) = progress.outcomes.get_mut(op.ordinal as usize) else {
                 continue;
             };
+            progress.texts[op.ordinal as usize / kept_text::TARGETS].renew();
             let is_ok = outcome.code.is_as_asked();
             let before = slot.replace(Arc::new(outcome.into()));
             let was_ok = before
@@ -128,7 +131,6 @@ impl Task {
             progress.n_ok = progress.n_ok + usize::from(is_ok) - usize::from(was_ok);
             progress.n_ended += usize::from(before.is_none());
         }
-        progress.view = None;
     }
 
     /// Wakes the callers that wait for its end.
@@ -138,13 +140,13 @@ impl Task {
     }
 
     fn bytes(&self) -> usize {
-        // The texts are in what is written for polls, too, and a message is there twice.
+        // The texts are in what is written for polls, too: of each target, where a message is there twice, and of several.
         let outcome = |outcome: &Arc<EndedTarget>| {
             let ran = outcome
                 .ran
                 .as_ref()
                 .map_or(0, |ran| ran.output.len() + ran.command.len());
-            800 + 3 * outcome.message.len() + 2 * ran
+            1000 + 5 * outcome.message.len() + 3 * ran
         };
         self.progress()
             .outcomes

@@ -31,6 +31,8 @@ use crate::stopped;
 pub(super) const GRANT: u32 = 128;
 /// How many bytes of reports are applied at a time: about a millisecond's work.
 const BATCH: usize = 48 * 1024;
+/// Up to so many bytes of one agent are applied by its own session when a result waits for them.
+const SHORT: usize = 2 * 1024;
 /// With so many bytes waiting, further reports are applied by their own sessions.
 const MAX_WAITING: usize = 16 * 1024 * 1024;
 /// With so many bytes waiting, no more reports are granted than were applied.
@@ -53,7 +55,7 @@ pub(crate) struct Intake {
 struct Queues {
     /// Agents whose next frame waits for their statuses.
     urgent: VecDeque<Agent>,
-    /// Agents with statuses that wait. Those that were urgent meanwhile have none any more.
+    /// Agents with statuses that wait. Those whose session did not wait, or that were urgent meanwhile, have none any more.
     waiting: VecDeque<Agent>,
     n_bytes: usize,
     /// Agents to grant a report, in the order in which they were last heard.
@@ -155,6 +157,19 @@ impl Intake {
         self.work.notify_one();
     }
 
+    /// Takes short reports of one agent out of the queue, for its own session to apply.
+    fn take_of(&self, outbox: &Outbox) -> Option<Vec<Report>> {
+        let mut queues = self.queues.lock();
+        let mut progress = outbox.reports.progress.lock();
+        let n_bytes = n_bytes(&progress.waiting);
+        if progress.is_applying || progress.waiting.is_empty() || n_bytes > SHORT {
+            return None;
+        }
+        progress.is_applying = true;
+        queues.n_bytes -= n_bytes;
+        Some(std::mem::take(&mut progress.waiting))
+    }
+
     /// The next reports to apply.
     fn take(&self) -> Vec<(Agent, Vec<Report>)> {
         let mut queues = self.queues.lock();
@@ -171,7 +186,7 @@ impl Intake {
             }
             progress.is_applying = true;
             drop(progress);
-            n_bytes += reports.iter().map(|one| one.bytes.n_bytes()).sum::<usize>();
+            n_bytes += self::n_bytes(&reports);
             batch.push((agent, reports));
         }
         queues.n_bytes -= n_bytes;
@@ -212,8 +227,12 @@ impl Intake {
 
     fn is_idle(&self) -> bool {
         let queues = self.queues.lock();
-        queues.urgent.is_empty() && queues.n_bytes == 0 && queues.ungranted.is_empty()
+        queues.urgent.is_empty() && queues.waiting.is_empty() && queues.ungranted.is_empty()
     }
+}
+
+fn n_bytes(reports: &[Report]) -> usize {
+    reports.iter().map(|one| one.bytes.n_bytes()).sum()
 }
 
 /// Applies and grants reports until told to stop; then everything that waits.
@@ -245,10 +264,7 @@ impl Sessions {
         }
         let n_applied = batch.len();
         // Statuses of a connection that was replaced are older than what the new one tells.
-        let is_current = |agent: &Agent| {
-            let current = self.core.outboxes.outbox(agent.host);
-            current.is_none_or(|current| Arc::ptr_eq(&current, &agent.outbox))
-        };
+        let is_current = |agent: &Agent| self.core.outboxes.is_current(agent.host, &agent.outbox);
         let (mut agents, mut all) = (Vec::with_capacity(n_applied), Vec::new());
         for (agent, reports) in batch {
             let n_before = all.len();
@@ -293,17 +309,56 @@ impl Outbox {
 }
 
 impl Session {
-    /// Waits until everything that the agent has reported is applied.
-    pub(super) async fn settle(&self) {
-        let reports = &self.outbox.reports;
+    /// Applies everything that the agent has reported, or waits until it is applied.
+    ///
+    /// The few statuses that led to a result are applied here: to wait for the intake would cost more. While another thread
+    /// changes the fleet, this one has better things to do.
+    pub(super) async fn settle(&self) -> Result<(), Refused> {
+        let (sessions, reports) = (&self.sessions, &self.outbox.reports);
         while !reports.is_applied() {
-            self.sessions.intake.hurry(self.host, &self.outbox);
-            reports.applied.notified().await;
+            let short = match sessions.core.is_fleet_busy() {
+                true => None,
+                false => sessions.intake.take_of(&self.outbox),
+            };
+            match short {
+                Some(short) => self.apply_own(&short).await?,
+                None => {
+                    sessions.intake.hurry(self.host, &self.outbox);
+                    reports.applied.notified().await;
+                }
+            }
         }
+        Ok(())
+    }
+
+    /// Applies reports that were taken out of the queue.
+    async fn apply_own(&self, reports: &[Report]) -> Result<(), Refused> {
+        let mut packed = Vec::new();
+        // Statuses of a connection that was replaced are older than what the new one tells.
+        let is_current = self
+            .sessions
+            .core
+            .outboxes
+            .is_current(self.host, &self.outbox);
+        let taken = match is_current {
+            true => self.sessions.pack(self.host, reports, &mut packed),
+            false => Ok(()),
+        };
+        let n_statuses = packed.len();
+        let applied = self.sessions.apply(packed).await;
+        self.outbox.reports.progress.lock().is_applying = false;
+        applied?;
+        if self.outbox.reports.spend(n_statuses) {
+            let intake = &self.sessions.intake;
+            intake.owe(&mut intake.queues.lock(), self.outbox.clone());
+            intake.work.notify_one();
+        }
+        taken
     }
 
     /// The same at the end of the session, for a short time: a new connection tells every status again.
     pub async fn settle_last(&self) {
+        // A report that cannot be read ends the session, which has ended.
         if timeout(LAST_STATUSES, self.settle()).await.is_err() {
             tracing::debug!(host = %self.address, "the last statuses of a session wait still");
         }
@@ -330,7 +385,7 @@ impl Session {
             return Ok(());
         };
         // What it reported before comes first.
-        self.settle().await;
+        self.settle().await?;
         let mut packed = Vec::new();
         self.sessions.pack(self.host, &[report], &mut packed)?;
         self.sessions.apply(packed).await?;

@@ -17,6 +17,7 @@ use wire::{Bye, Dependencies, Move, Welcome};
 use super::config_files::FileSlots;
 use super::intake::ReportState;
 use super::question::Questions;
+use super::wake_queue::WakeQueue;
 use crate::lock_order;
 
 /// More changed processes than this, and the whole list is sent instead.
@@ -25,6 +26,7 @@ const MAX_CHANGED_NAMES: usize = 1000;
 #[derive(Debug, Default)]
 pub(crate) struct Outboxes {
     pub(super) by_host: RwLock<HashMap<HostId, Arc<Outbox>>, { lock_order::SESSIONS }>,
+    pub(super) wake_queue: WakeQueue,
 }
 
 #[derive(Debug, Default)]
@@ -46,6 +48,8 @@ pub(crate) struct Outbox {
     pub(super) paused_until: Mutex<Option<Instant>>,
     /// This replica may be behind the agent, so specs and commands wait.
     pub(super) is_behind: AtomicBool,
+    /// The session will be woken in its turn.
+    pub(super) is_in_wake_queue: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -86,11 +90,11 @@ impl Outbox {
         self.notify.notify_one();
     }
 
+    /// The caller wakes the session ([`Outboxes::wake`]).
     pub(crate) fn acknowledge(&self, results: &[OpId], events_through: u64) {
-        self.change(|pending| {
-            pending.results.extend(results);
-            pending.events_through = pending.events_through.max(events_through);
-        });
+        let mut pending = self.pending();
+        pending.results.extend(results);
+        pending.events_through = pending.events_through.max(events_through);
     }
 
     /// Lets the session look for new frames.
@@ -102,6 +106,14 @@ impl Outbox {
 impl Outboxes {
     pub(crate) fn outbox(&self, host: HostId) -> Option<Arc<Outbox>> {
         self.by_host.read().get(&host).cloned()
+    }
+
+    /// Whether no newer connection of the host has taken its place.
+    pub(super) fn is_current(&self, host: HostId, outbox: &Arc<Outbox>) -> bool {
+        let by_host = self.by_host.read();
+        by_host
+            .get(&host)
+            .is_none_or(|current| Arc::ptr_eq(current, outbox))
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -139,7 +151,13 @@ impl Outboxes {
         is_last
     }
 
+    /// Lets these sessions look for new frames, some at a time.
+    pub(crate) fn wake(&self, outboxes: Vec<Arc<Outbox>>) {
+        self.wake_queue.wake(outboxes);
+    }
+
     pub(crate) fn send_processes(&self, changed: &[(HostId, NameId)]) {
+        let mut to_wake = Vec::new();
         for (host, name) in changed {
             let Some(outbox) = self.outbox(*host) else {
                 continue;
@@ -160,8 +178,9 @@ impl Outboxes {
             };
             *names = ChangedProcesses::Names(HashSet::from([*name]));
             drop(pending);
-            outbox.wake();
+            to_wake.push(outbox);
         }
+        self.wake(to_wake);
     }
 
     /// Sends agents the process groups that a commit changed.
@@ -178,15 +197,18 @@ impl Outboxes {
     /// Sends agents the operations that a commit created.
     pub(crate) fn send_commands(&self, changes: &Changes) {
         let ended: HashSet<OpId> = changes.outcomes.iter().map(|row| row.op_id).collect();
+        let mut to_wake = Vec::new();
         for target in changes
             .targets
             .iter()
             .filter(|target| !ended.contains(&target.op_id))
         {
             if let Some(outbox) = target.host.and_then(|host| self.outbox(host)) {
-                outbox.change(|pending| pending.commands.push_back(target.op_id));
+                outbox.pending().commands.push_back(target.op_id);
+                to_wake.push(outbox);
             }
         }
+        self.wake(to_wake);
     }
 
     /// Asks every agent to connect elsewhere, for a server that stops.

@@ -86,7 +86,7 @@ impl Session {
 
     async fn record(&self, record: Record) -> Result<(), Refused> {
         // A reader of the result finds the status that led to it.
-        self.settle().await;
+        self.settle().await?;
         self.sessions.record(record).await
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use control::{Clock, Control, FirstKeys, Mode};
-use model::{Host, Op, State, Status, UnixMillis};
+use model::{Code, Host, Op, OpId, Outcome, State, Status, TaskId, UnixMillis};
 use store::Store;
 use testing::wait::until_async;
 use testkit::FakeAgent;
@@ -99,6 +99,23 @@ async fn a_heartbeat_is_answered_while_statuses_wait() {
     granted(&agent).await;
     stop.send_replace(true);
     background.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_result_applies_the_few_statuses_before_it_at_once() {
+    let dir = tempfile::TempDir::new().unwrap();
+    // Nothing else would apply them.
+    let (control, _background) = idle_control(&dir).await;
+    let agent = patient_agent(&control, "10.0.0.1").await;
+    agent.send(report(7, 1)).await;
+    assert_eq!(control.figures().statuses, 0);
+    let op = OpId {
+        task: TaskId::from_number(1),
+        ordinal: 0,
+    };
+    let outcome = Outcome::plain(Code::OK, "success", UnixMillis(START));
+    agent.answer(op, outcome).await;
+    assert_eq!(control.figures().statuses, 1);
 }
 
 #[tokio::test]

@@ -38,6 +38,17 @@ pub(crate) fn good<T: Serialize>(message: &str, data: T) -> Vec<u8> {
     bytes
 }
 
+/// The same with data that is written as JSON already.
+pub(crate) fn good_with(message: &str, write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+    const END: &[u8] = b"null}";
+    let mut bytes = good(message, ());
+    debug_assert!(bytes.ends_with(END), "data is the last field");
+    bytes.truncate(bytes.len() - END.len());
+    write(&mut bytes);
+    bytes.push(b'}');
+    bytes
+}
+
 /// A request that is not carried out.
 #[derive(Debug)]
 pub(crate) struct Refusal {

@@ -10,7 +10,7 @@ use sqlx::{Decode, Postgres, Row as _, Sqlite, Type};
 use super::log::LoggedValue;
 use super::statement::Statement;
 use crate::postgres::{Watchdog, in_time};
-use crate::{Cause, StoreError};
+use crate::{Cause, StoreError, sqlite};
 
 /// A connection of a pool.
 ///
@@ -20,6 +20,14 @@ pub(crate) struct Connection {
     /// None once it is returned or closed.
     inner: Option<Inner>,
     is_reusable: bool,
+}
+
+/// How many pages of the file SQLite keeps in memory for a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CacheSize {
+    Usual,
+    /// For a commit of very many rows.
+    Wide,
 }
 
 enum Inner {
@@ -110,6 +118,18 @@ impl Connection {
                 in_time(patience, sqlx::raw_sql(text).execute(&mut **conn)).await?;
                 self.is_reusable = was_reusable;
             }
+        }
+        Ok(())
+    }
+
+    /// Lets SQLite keep more pages in memory, or no more than usual: the others are freed at once.
+    pub(crate) async fn set_cache(&mut self, size: CacheSize) -> Result<(), StoreError> {
+        if let Some(Inner::Sqlite(conn)) = &mut self.inner {
+            let pragma = match size {
+                CacheSize::Usual => sqlite::USUAL_CACHE,
+                CacheSize::Wide => sqlite::WIDE_CACHE,
+            };
+            sqlx::raw_sql(pragma).execute(&mut **conn).await?;
         }
         Ok(())
     }

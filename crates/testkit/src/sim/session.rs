@@ -3,18 +3,19 @@
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use ::agent::config::ServerAddress;
 use ::agent::session::Writer;
-use futures_util::StreamExt;
+use futures_util::{FutureExt, StreamExt};
 use rustls::ClientConfig;
 use rustls_pki_types::ServerName;
 use tokio::io::{ReadHalf, WriteHalf};
 use tokio::net::{TcpSocket, TcpStream};
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
@@ -23,6 +24,7 @@ use wire::{Codec, Down, DownKind, Hello, Output, Question, Report, Up, WireError
 
 use super::agent::{Agent, NextFrame};
 use super::counters::Counters;
+use super::shared::Load;
 
 const HEARTBEAT: Duration = Duration::from_secs(wire::HEARTBEAT_SECS);
 const SILENCE: Duration = Duration::from_secs(wire::SILENCE_SECS);
@@ -160,6 +162,9 @@ pub(super) async fn run_session(mut connection: Connection, agent: &mut Agent) -
     let _guard = ConnectedGuard::new(&shared.counters);
     let mut load = shared.load.subscribe();
     let cuts = load.borrow_and_update().cuts;
+    // These outlive the frames, so that a frame costs no registration.
+    let mut changed = pin!(load_changed(load));
+    let mut wake = pin!(sleep_until(Instant::now()));
     let now = Instant::now();
     let mut schedule = Schedule {
         heard_at: now,
@@ -178,10 +183,21 @@ pub(super) async fn run_session(mut connection: Connection, agent: &mut Agent) -
         if fill(agent, &mut connection.writer, &mut schedule).is_err() {
             return SessionEnd::Lost;
         }
+        // Mostly the connection takes all at once.
+        while connection.writer.is_busy()
+            && let Some(written) = connection.writer.progress().now_or_never()
+        {
+            if written.is_err() {
+                return SessionEnd::Lost;
+            }
+        }
         if agent.upgrade.is_due && !connection.writer.is_busy() {
             return SessionEnd::Upgraded;
         }
         let wake_at = schedule.wake_at(agent, &connection.writer);
+        if wake.deadline() != wake_at {
+            wake.as_mut().reset(wake_at);
+        }
         let Connection { reader, writer, .. } = &mut connection;
         tokio::select! {
             frame = reader.next() => {
@@ -212,18 +228,24 @@ pub(super) async fn run_session(mut connection: Connection, agent: &mut Agent) -
                     return SessionEnd::Moved(Box::new(elsewhere));
                 }
             }
-            changed = load.changed() => {
-                if changed.is_err() || load.borrow().cuts != cuts {
+            load = &mut changed => {
+                let Some(load) = load.filter(|load| load.borrow().cuts == cuts) else {
                     return SessionEnd::Lost;
-                }
+                };
+                changed.set(load_changed(load));
                 (schedule.statuses_at, schedule.event_at) = (None, None);
             }
-            () = sleep_until(wake_at) => {}
+            () = &mut wake => {}
         }
         if schedule.heard_at.elapsed() >= SILENCE {
             return SessionEnd::Lost;
         }
     }
+}
+
+/// Resolves when another load is asked for; none when there will be no other.
+async fn load_changed(mut load: watch::Receiver<Load>) -> Option<watch::Receiver<Load>> {
+    load.changed().await.ok().map(|()| load)
 }
 
 async fn ready(moving: &mut Option<Moving>) -> Result<Connection, OpenError> {

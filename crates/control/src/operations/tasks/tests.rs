@@ -67,19 +67,49 @@ fn a_late_answer_after_many_newer_ends_retires_a_task_once() {
 }
 
 #[test]
+fn a_text_is_kept_until_one_of_its_targets_ends() {
+    let changes = created(1);
+    let target = |ordinal| TargetRow {
+        op_id: OpId { ordinal, ..op(1) },
+        ..changes.targets[0].clone()
+    };
+    let n_targets = 2 * kept_text::TARGETS as u32 + 1;
+    let task = Task::new(
+        changes.tasks[0].clone(),
+        (0..n_targets).map(target).collect(),
+    );
+    let write = |text: &'static str| {
+        let texts = task.progress().texts.clone();
+        let written = texts
+            .iter()
+            .map(|kept| kept.get_or_write(|| text.as_bytes().into()).to_vec());
+        written
+            .map(|text| String::from_utf8(text).unwrap())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(write("old"), ["old", "old", "old"]);
+    let last_of_second = OpId {
+        ordinal: 2 * kept_text::TARGETS as u32 - 1,
+        ..op(1)
+    };
+    task.end([(last_of_second, Outcome::plain(Code::OK, "", UnixMillis(1)))]);
+    assert_eq!(write("new"), ["old", "new", "old"]);
+}
+
+#[test]
 fn the_memory_of_ended_tasks_is_counted_anew_with_a_late_answer() {
     let tasks = Tasks::default();
     tasks.table().apply(&created(1));
     tasks.table().apply(&ended(1, ""));
     let before = tasks.table().ended_bytes;
     tasks.table().apply(&ended(1, &"x".repeat(1000)));
-    assert_eq!(tasks.table().ended_bytes, before + 3 * 1000);
+    assert_eq!(tasks.table().ended_bytes, before + 5 * 1000);
 }
 
 #[test]
 fn the_oldest_ended_tasks_are_let_go_when_they_take_too_much_memory() {
     let tasks = Tasks::default();
-    let output = "x".repeat(MAX_ENDED_BYTES / 4);
+    let output = "x".repeat(MAX_ENDED_BYTES / 6);
     for n in 1..=6 {
         tasks.table().apply(&created(n));
         tasks.table().apply(&ended(n, &output));

@@ -88,17 +88,29 @@ pub(crate) struct Entry<'a> {
 /// `prefix:namespace:name`, or `prefix:namespace`.
 pub(crate) struct Key<'a>(pub &'a str, pub Suffix<'a>);
 
+impl Key<'_> {
+    /// Appends the text.
+    pub(crate) fn write(&self, text: &mut String) {
+        let Self(prefix, suffix) = self;
+        let (namespace, name) = match suffix {
+            Suffix::Process(name) => (&name.namespace, Some(&name.name)),
+            Suffix::Namespace(namespace) => (*namespace, None),
+        };
+        text.push_str(prefix);
+        text.push(':');
+        text.push_str(namespace.as_str());
+        if let Some(name) = name {
+            text.push(':');
+            text.push_str(name.as_str());
+        }
+    }
+}
+
 impl Serialize for Key<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self(prefix, suffix) = self;
-        match suffix {
-            Suffix::Process(name) => {
-                serializer.collect_str(&format_args!("{prefix}:{}:{}", name.namespace, name.name))
-            }
-            Suffix::Namespace(namespace) => {
-                serializer.collect_str(&format_args!("{prefix}:{namespace}"))
-            }
-        }
+        let mut text = String::new();
+        self.write(&mut text);
+        serializer.serialize_str(&text)
     }
 }
 

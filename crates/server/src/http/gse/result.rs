@@ -5,11 +5,12 @@ use model::{Code, Op, Outcome};
 use serde::ser::{Error as _, Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;
 
+use super::RequestContext;
 use super::content::{TargetFacts, content, output_share};
 use super::refusal::Refusal;
 use super::register::{Entry, Key, Suffix};
 use super::request::RawRequest;
-use super::{RequestContext, success};
+use crate::http::envelope;
 
 pub(crate) async fn result(
     context: &RequestContext<'_>,
@@ -20,16 +21,56 @@ pub(crate) async fn result(
     let response = control
         .operations()
         .read_task(context.caller, id, |task, hosts| {
-            success(Results { task, hosts })
+            envelope::good_with("success", |bytes| write(task, hosts, bytes))
         })
         .await?;
     Ok(response)
 }
 
+/// Writes the results of all targets. A poll of a large task writes anew only what changed since the last one.
+fn write(task: &TaskView, hosts: HostLookup<'_>, bytes: &mut Vec<u8>) {
+    let all = Results::of(task, hosts);
+    bytes.push(b'{');
+    for (n, (targets, kept)) in task.parts().enumerate() {
+        let part = Results { targets, ..all };
+        if n > 0 {
+            bytes.push(b',');
+        }
+        match targets.iter().any(says_what_may_change) {
+            true => bytes.extend_from_slice(&part.entries()),
+            false => bytes.extend_from_slice(kept.get_or_write(|| part.entries())),
+        }
+    }
+    bytes.push(b'}');
+}
+
+/// The result of a query names its host, with the agent id that it has now.
+fn says_what_may_change(target: &TargetView) -> bool {
+    target.op == Op::Query && target.outcome.is_some()
+}
+
 /// A map by key, serialised without building it.
+#[derive(Clone, Copy)]
 pub(crate) struct Results<'a> {
-    pub task: &'a TaskView,
-    pub hosts: HostLookup<'a>,
+    targets: &'a [TargetView],
+    hosts: HostLookup<'a>,
+    max_output: usize,
+}
+
+impl<'a> Results<'a> {
+    pub(crate) fn of(task: &'a TaskView, hosts: HostLookup<'a>) -> Self {
+        Self {
+            targets: &task.targets,
+            hosts,
+            max_output: output_share(task.targets.len()),
+        }
+    }
+
+    /// Without the braces around them. Each target has a key.
+    fn entries(&self) -> Box<[u8]> {
+        let map = serde_json::to_vec(self).expect("results have only string keys");
+        map[1..map.len() - 1].into()
+    }
 }
 
 impl Serialize for Results<'_> {
@@ -41,17 +82,17 @@ impl Serialize for Results<'_> {
             content: "",
         });
         let handling = handling.map_err(S::Error::custom)?;
-        let max_output = output_share(self.task.targets.len());
-        for target in &self.task.targets {
+        // One buffer for the keys of all targets: a task has very many.
+        let mut key = String::new();
+        for target in self.targets {
             let write = |outcome: &Outcome| {
-                let entry = entry(target, outcome, self.hosts, max_output);
+                let entry = entry(target, outcome, self.hosts, self.max_output);
                 entry.map_err(S::Error::custom)
             };
             let made;
             let entry = match &target.outcome {
                 None => &*handling,
-                // What it says of its host may change.
-                Some(outcome) if target.op == Op::Query => {
+                Some(outcome) if says_what_may_change(target) => {
                     made = write(outcome)?;
                     &*made
                 }
@@ -61,7 +102,9 @@ impl Serialize for Results<'_> {
                 },
             };
             for prefix in target.key_prefixes.iter() {
-                map.serialize_entry(&Key(prefix, Suffix::Process(&target.process)), entry)?;
+                key.clear();
+                Key(prefix, Suffix::Process(&target.process)).write(&mut key);
+                map.serialize_entry(&key, entry)?;
             }
         }
         map.end()

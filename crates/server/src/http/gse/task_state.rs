@@ -69,7 +69,7 @@ impl<'a> TaskState<'a> {
             ok,
             failed: ended.saturating_sub(ok),
             result: ByAgent::of(task),
-            results: Results { task, hosts },
+            results: Results::of(task, hosts),
         }
     }
 }
