@@ -204,6 +204,20 @@ impl Stream {
         .await
     }
 
+    /// Waits until the peer has ended the stream or given it up, whatever is still to be read. Shares its place with reads: only
+    /// one of both may wait at a time.
+    pub async fn ended(&self) {
+        std::future::poll_fn(|cx| {
+            let mut state = self.ends.0.lock();
+            if state.has_peer_ended || state.is_reset {
+                return Poll::Ready(());
+            }
+            keep(&mut state.reader, cx);
+            Poll::Pending
+        })
+        .await;
+    }
+
     /// Whether [`Stream::try_read`] returns something.
     pub fn poll_read_ready(&self, cx: &mut Context<'_>) -> Poll<()> {
         let proceed = ready!(poll_proceed(cx));

@@ -406,7 +406,7 @@ impl Door {
                 ConnectionError::Header(error.to_string())
             })?;
         }
-        let stream = self.handshake(socket, &unauthenticated.0).await?;
+        let stream = self.handshake(socket, origin, &unauthenticated.0).await?;
         let (_, tls) = stream.get_ref();
         let certificate = tls
             .peer_certificates()
@@ -435,6 +435,7 @@ impl Door {
     async fn handshake(
         &self,
         socket: AgentSocket,
+        origin: Origin,
         slot: &UnauthenticatedSlot,
     ) -> Result<AgentTls, ConnectionError> {
         let permits = async {
@@ -442,10 +443,18 @@ impl Door {
             let of_all = self.handshake_permits.acquire().await?;
             Ok::<_, tokio::sync::AcquireError>((of_address, of_all))
         };
-        let _permits = timeout(HANDSHAKE_QUEUE_TIMEOUT, permits)
-            .await
-            .map_err(|_| ConnectionError::TooSlow)?
-            .map_err(|_| ConnectionError::Closed)?;
+        let queued = tokio::select! {
+            biased;
+            // The fleet that came back at once has agents that have given up meanwhile.
+            () = socket.ended() => return Err(ConnectionError::Closed),
+            queued = timeout(HANDSHAKE_QUEUE_TIMEOUT, permits) => queued,
+        };
+        let permits = queued.map_err(|_| {
+            self.shed
+                .count(ShedReason::AgentUnauthenticated, origin.agent);
+            ConnectionError::TooSlow
+        })?;
+        let _permits = permits.map_err(|_| ConnectionError::Closed)?;
         let accepted = self.handshakes.accept(socket, self.timeout).await?;
         Ok(Box::new(accepted))
     }

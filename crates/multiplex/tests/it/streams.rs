@@ -55,6 +55,30 @@ async fn bytes_and_ends_pass_in_both_directions() {
 }
 
 #[tokio::test]
+async fn an_end_is_seen_behind_bytes_that_were_not_read() {
+    let mut pair = Pair::new().await;
+    for end in [|here: Stream| here.end(), drop] {
+        let (mut here, mut there) = pair.stream().await;
+        here.write_all(b"question").await.unwrap();
+        let mut bytes = [0; 8];
+        in_time(there.peek(&mut bytes)).await.unwrap();
+        let is_over = tokio::select! {
+            biased;
+            () = there.ended() => true,
+            () = std::future::ready(()) => false,
+        };
+        assert!(!is_over, "the peer is still there");
+        end(here);
+        in_time(there.ended()).await;
+        in_time(there.read_exact(&mut bytes)).await.unwrap();
+        assert_eq!(&bytes, b"question");
+    }
+    let (_here, there) = pair.stream().await;
+    pair.opener_ended.abort();
+    in_time(there.ended()).await;
+}
+
+#[tokio::test]
 async fn what_was_written_before_an_end_arrives_even_if_the_stream_is_dropped() {
     let mut pair = Pair::new().await;
     for _ in 0..50 {

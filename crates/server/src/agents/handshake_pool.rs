@@ -50,6 +50,10 @@ impl HandshakePool {
             return Err(io::ErrorKind::NotConnected.into());
         };
         let handshake = runtime.spawn(async move {
+            // It waited for this thread: without the agent the work would be in vain.
+            if stream.has_ended() {
+                return Err(io::ErrorKind::ConnectionAborted.into());
+            }
             tokio::time::timeout(within, acceptor.accept(stream))
                 .await
                 .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))

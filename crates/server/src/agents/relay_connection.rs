@@ -101,7 +101,12 @@ fn admit(door: &Arc<Door>, stream: Stream, opening: &[u8], peer: SocketAddr) {
     let permit = door.unauthenticated_streams.clone().acquire_owned();
     let shed = door.shed.clone();
     door.streams.spawn(async move {
-        let Ok(Ok(permit)) = timeout(HANDSHAKE_QUEUE_TIMEOUT, permit).await else {
+        let queued = tokio::select! {
+            biased;
+            () = stream.ended() => return,
+            queued = timeout(HANDSHAKE_QUEUE_TIMEOUT, permit) => queued,
+        };
+        let Ok(Ok(permit)) = queued else {
             shed.count(ShedReason::AgentUnauthenticated, agent);
             return;
         };

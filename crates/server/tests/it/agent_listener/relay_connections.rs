@@ -154,6 +154,42 @@ async fn a_silent_stream_is_closed() {
     closed(&mut tcp).await;
 }
 
+/// How a handshake begins.
+const TLS: &[u8] = b"\x16\x03\x01\x02\x00";
+
+#[tokio::test]
+async fn an_agent_that_gives_up_while_it_waits_for_its_handshake_is_forgotten() {
+    let limits = AgentLimits {
+        handshakes: 1,
+        timeout: TIMEOUT * 2,
+        ..AgentLimits::default()
+    };
+    let listener = TestListener::for_relays(limits, 100).await;
+    let relay = listener.relay().await.unwrap();
+    // It takes the only handshake of its address, and goes no further.
+    let mut slow = agent(&relay, 1);
+    slow.write_all(TLS).await.unwrap();
+    let mut direct = TcpStream::connect(listener.address).await.unwrap();
+    let header = proxy_header([10, 0, 0, 1]);
+    direct
+        .write_all(&[&header[..], TLS].concat())
+        .await
+        .unwrap();
+    for n in 1..=3 {
+        let mut waiting = agent(&relay, 1);
+        waiting.write_all(TLS).await.unwrap();
+        waiting.end();
+        // Long before the server would stop to wait for the handshake.
+        let forgotten = tokio::time::timeout(TIMEOUT / 12, closed(&mut waiting));
+        assert!(forgotten.await.is_ok(), "stream {n}");
+    }
+    direct.shutdown().await.unwrap();
+    let forgotten = tokio::time::timeout(TIMEOUT / 12, closed(&mut direct));
+    assert!(forgotten.await.is_ok(), "a connection");
+    let kind = slow.try_read(&mut [0]).unwrap_err().kind();
+    assert_eq!(kind, std::io::ErrorKind::WouldBlock, "it is served");
+}
+
 #[tokio::test]
 async fn agents_beyond_the_limit_of_relayed_ones_are_told_why() {
     let listener = TestListener::for_relays(AgentLimits::default(), 1).await;
