@@ -27,8 +27,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use control::{Certificate, Control, Refused};
-use rustls::RootCertStore;
-use rustls::server::WebPkiClientVerifier;
+use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
+use rustls::{HandshakeKind, RootCertStore};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{Instant, timeout};
@@ -40,7 +40,7 @@ use crate::http::listen::HttpListenerSettings;
 use crate::shed::{ShedCounters, ShedReason};
 use crate::{limits, stopped};
 use address_limits::{AddressLimiter, UnauthenticatedSlot};
-use handshake_pool::HandshakePool;
+use handshake_pool::{Configs, HandshakePool};
 use leaf::ServerLeaf;
 use relayed::{Accepted, Beginning, HeaderError, Origin};
 use session::Frames;
@@ -57,6 +57,8 @@ const MAX_HANDSHAKES: usize = 256;
 const MAX_UNAUTHENTICATED: usize = 8_192;
 /// How long a connection waits for its handshake to begin: an agent waits no longer either.
 const HANDSHAKE_QUEUE_TIMEOUT: Duration = Duration::from_secs(10);
+/// How many tickets an agent gets at most for one handshake: each costs a little, and a kilobyte.
+const MAX_TICKETS: usize = 8;
 /// How many connections beyond the limit are still accepted, to refuse them with the reason.
 const MAX_REFUSED_POLITELY: usize = 64;
 const NO_DESCRIPTORS: &str =
@@ -129,14 +131,23 @@ impl AgentListener {
             .expect("ring has the default versions")
             .with_client_cert_verifier(verifier)
             .with_cert_resolver(Arc::new(leaf));
-        config.alpn_protocols = vec![wire::ALPN.to_vec(), wire::enrol::ALPN.to_vec()];
-        config.ticketer = Arc::new(Tickets::new(ca.ticket_secret(), SystemTime::now));
-        // An agent has one session at a time.
-        config.send_tls13_tickets = 1;
+        config.session_storage = Arc::new(NoServerSessionStorage {});
+        config.send_tls13_tickets = 0;
+        let mut sessions = config.clone();
+        config.alpn_protocols = vec![wire::enrol::ALPN.to_vec()];
+        sessions.alpn_protocols = vec![wire::ALPN.to_vec()];
+        sessions.ticketer = Arc::new(Tickets::new(ca.ticket_secret(), SystemTime::now));
+        // To an agent that does not ask for more.
+        sessions.send_tls13_tickets = 1;
+        sessions.max_tls13_tickets = MAX_TICKETS;
+        let configs = Configs {
+            sessions: Arc::new(sessions),
+            enrolments: Arc::new(config),
+        };
         Ok(Self {
             control,
             ca,
-            handshakes: Arc::new(HandshakePool::new(config)?),
+            handshakes: Arc::new(HandshakePool::new(configs)?),
             limits,
             relays: Relays::default(),
             listener,
@@ -413,6 +424,10 @@ impl Door {
             .and_then(|chain| certificate::read(chain.first()?, crate::http::now()));
         match tls.alpn_protocol() {
             Some(wire::enrol::ALPN) => {
+                if tls.handshake_kind() == Some(HandshakeKind::Resumed) {
+                    let reason = "an enrolment must not resume a session";
+                    return Err(ConnectionError::Refused(reason.to_owned()));
+                }
                 let enrolment =
                     enrol::serve(&self.control, &self.ca, stream, origin.agent, certificate);
                 let enrolled = timeout(self.timeout, enrolment).await;
