@@ -332,8 +332,11 @@ impl AgentConnection {
             multiplexes: self.door.max_streams > 0,
         };
         let within = self.door.timeout;
-        let read = relayed::read_beginning(&mut socket, peer, accepted, within).await;
-        let origin = match read.map_err(|error| self.refuse_header(peer, error))? {
+        let beginning = async {
+            let read = relayed::read_beginning(&mut socket, peer, accepted, within).await;
+            read.map_err(|error| self.refuse_header(peer, error))
+        };
+        let origin = match self.door.unless_stopped(beginning).await? {
             Beginning::Agent(origin) => origin,
             Beginning::Multiplexed => {
                 drop(permit);
@@ -410,14 +413,17 @@ impl Door {
         origin: Origin,
         unauthenticated: (UnauthenticatedSlot, OwnedSemaphorePermit),
     ) -> Result<Option<SaidHello>, ConnectionError> {
-        if let Some(relay) = origin.relay {
-            let checked = relayed::refuse_second_header(&socket, self.timeout).await;
-            checked.map_err(|error| {
-                self.refuse_header(relay, &error);
-                ConnectionError::Header(error.to_string())
-            })?;
-        }
-        let stream = self.handshake(socket, origin, &unauthenticated.0).await?;
+        let handshake = async {
+            if let Some(relay) = origin.relay {
+                let checked = relayed::refuse_second_header(&socket, self.timeout).await;
+                checked.map_err(|error| {
+                    self.refuse_header(relay, &error);
+                    ConnectionError::Header(error.to_string())
+                })?;
+            }
+            self.handshake(socket, origin, &unauthenticated.0).await
+        };
+        let stream = self.unless_stopped(handshake).await?;
         let (_, tls) = stream.get_ref();
         let certificate = tls
             .peer_certificates()
@@ -438,12 +444,25 @@ impl Door {
                 let certificate = certificate.ok_or_else(|| {
                     ConnectionError::Refused("no certificate of this fleet".to_owned())
                 })?;
-                let (frames, hello) = session::read_hello(stream, self.timeout).await?;
+                let hello = session::read_hello(stream, self.timeout);
+                let (frames, hello) = self.unless_stopped(hello).await?;
                 Ok(Some((frames, hello, certificate)))
             }
             _ => Err(ConnectionError::Refused(
                 "speaks no protocol of ours".to_owned(),
             )),
+        }
+    }
+
+    /// Gives up what no agent has got an answer to when the server stops. An enrolment is not among it: its token may be used up.
+    async fn unless_stopped<T>(
+        &self,
+        work: impl Future<Output = Result<T, ConnectionError>>,
+    ) -> Result<T, ConnectionError> {
+        let mut stop = self.stop.clone();
+        tokio::select! {
+            done = work => done,
+            () = stopped(&mut stop) => Err(ConnectionError::Closed),
         }
     }
 

@@ -99,11 +99,12 @@ fn admit(door: &Arc<Door>, stream: Stream, opening: &[u8], peer: SocketAddr) {
         full,
     };
     let permit = door.unauthenticated_streams.clone().acquire_owned();
-    let shed = door.shed.clone();
+    let (shed, mut stop) = (door.shed.clone(), door.stop.clone());
     door.streams.spawn(async move {
         let queued = tokio::select! {
             biased;
             () = stream.ended() => return,
+            () = stopped(&mut stop) => return,
             queued = timeout(HANDSHAKE_QUEUE_TIMEOUT, permit) => queued,
         };
         let Ok(Ok(permit)) = queued else {

@@ -191,6 +191,30 @@ async fn an_agent_that_gives_up_while_it_waits_for_its_handshake_is_forgotten() 
 }
 
 #[tokio::test]
+async fn a_server_that_stops_waits_for_no_agent_without_a_session() {
+    let limits = AgentLimits {
+        handshakes: 1,
+        timeout: TIMEOUT * 2,
+        ..AgentLimits::default()
+    };
+    let listener = TestListener::for_relays(limits, 100).await;
+    let relay = listener.relay().await.unwrap();
+    // In its handshake, before its first byte, and in the queue.
+    let mut waiting = [1, 2, 1].map(|last| agent(&relay, last));
+    for stream in [0, 2] {
+        waiting[stream].write_all(TLS).await.unwrap();
+    }
+    let mut direct = TcpStream::connect(listener.address).await.unwrap();
+    listener.stop.send(true).unwrap();
+    for stream in &mut waiting {
+        let ended = tokio::time::timeout(TIMEOUT / 12, closed(stream));
+        assert!(ended.await.is_ok());
+    }
+    let ended = tokio::time::timeout(TIMEOUT / 12, closed(&mut direct));
+    assert!(ended.await.is_ok());
+}
+
+#[tokio::test]
 async fn agents_beyond_the_limit_of_relayed_ones_are_told_why() {
     let listener = TestListener::for_relays(AgentLimits::default(), 1).await;
     let identity = listener.enrol().await;
