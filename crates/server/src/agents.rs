@@ -196,7 +196,7 @@ impl AgentListener {
             handshake_permits: Semaphore::new(MAX_HANDSHAKES),
             unauthenticated: Arc::new(Semaphore::new(MAX_UNAUTHENTICATED)),
             unauthenticated_streams: Arc::new(Semaphore::new(MAX_UNAUTHENTICATED)),
-            limiter: AddressLimiter::new(self.limits),
+            limiter: AddressLimiter::new(self.limits, self.max_connections + self.max_streams),
             relays: self.relays,
             shed: self.shed,
             timeout: self.limits.timeout,
