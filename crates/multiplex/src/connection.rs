@@ -145,6 +145,7 @@ impl Shared {
     pub(crate) fn forget(&self, id: u32) {
         let known = self.streams.lock().open.remove(&id);
         if known.is_some() {
+            self.outgoing.forget(id);
             let before = self.n_streams.fetch_sub(1, Ordering::SeqCst);
             if before == 1 && self.is_finishing.load(Ordering::SeqCst) {
                 self.outgoing.wake_writer();
