@@ -17,7 +17,9 @@ use crate::frame::{Frame, HEADER, MAX_OPENING, MAX_PAYLOAD};
 use crate::outgoing::{Outgoing, closed};
 use crate::preface::{Preface, PrefaceError};
 use crate::stream::{Ends, Stream};
-use crate::{ASK_AFTER, ConnectionError, MAX_OUTGOING, MAX_STREAMS, SILENCE};
+use crate::{
+    ACCEPTOR_WINDOW, ASK_AFTER, ConnectionError, MAX_OUTGOING, MAX_STREAMS, OPENER_WINDOW, SILENCE,
+};
 
 /// Taken before the lock of what waits to be written.
 const RANK: u8 = 20;
@@ -48,8 +50,9 @@ pub(crate) struct Shared {
     streams: Mutex<Streams, RANK>,
     n_streams: AtomicUsize,
     pub(crate) outgoing: Outgoing,
-    /// What a new stream may send.
-    first_window: u32,
+    /// What a new stream may receive, and send.
+    may_receive: u32,
+    may_send: u32,
     /// The connection ends with its last stream.
     is_finishing: AtomicBool,
     /// Bytes, to see silence and stalls.
@@ -70,24 +73,27 @@ impl Connection {
     /// Begins to multiplex as the side that opens streams. A peer that does not multiplex fails with
     /// [`PrefaceError::NotMultiplexed`].
     pub async fn open(mut tcp: TcpStream) -> Result<(Self, Driver), PrefaceError> {
-        Preface::ours().write(&mut tcp).await?;
+        let ours = Preface::with_window(OPENER_WINDOW);
+        ours.write(&mut tcp).await?;
         let peer = Preface::read(&mut tcp).await?;
-        Ok(Self::new(tcp, peer))
+        Ok(Self::new(tcp, ours, peer))
     }
 
     /// The same as the other side, whose peer has sent nothing but the preface.
     pub async fn accept(mut tcp: TcpStream) -> Result<(Self, Driver), PrefaceError> {
         let peer = Preface::read(&mut tcp).await?;
-        Preface::ours().write(&mut tcp).await?;
-        Ok(Self::new(tcp, peer))
+        let ours = Preface::with_window(ACCEPTOR_WINDOW);
+        ours.write(&mut tcp).await?;
+        Ok(Self::new(tcp, ours, peer))
     }
 
-    fn new(tcp: TcpStream, peer: Preface) -> (Self, Driver) {
+    fn new(tcp: TcpStream, ours: Preface, peer: Preface) -> (Self, Driver) {
         let shared = Arc::new(Shared {
             streams: Mutex::ranked(Streams::default()),
             n_streams: AtomicUsize::new(0),
             outgoing: Outgoing::default(),
-            first_window: peer.window,
+            may_receive: ours.window,
+            may_send: peer.window,
             is_finishing: AtomicBool::new(false),
             n_read: AtomicU64::new(0),
             n_written: AtomicU64::new(0),
@@ -111,7 +117,7 @@ impl Connection {
         }
         streams.last += 1;
         let id = streams.last;
-        let ends = Ends::new(self.0.first_window);
+        let ends = Ends::new(self.0.may_receive, self.0.may_send);
         streams.open.insert(id, ends.clone());
         self.0.n_streams.fetch_add(1, Ordering::Relaxed);
         // Under the lock, because the peer wants the numbers in order.
@@ -236,7 +242,7 @@ impl Shared {
             self.outgoing.control(Frame::Reset { stream });
             return Ok(None);
         }
-        let ends = Ends::new(self.first_window);
+        let ends = Ends::new(self.may_receive, self.may_send);
         streams.open.insert(stream, ends.clone());
         self.n_streams.fetch_add(1, Ordering::SeqCst);
         Ok(Some(Stream::new(stream, ends, self.clone())))

@@ -33,10 +33,10 @@ pub enum PrefaceError {
 }
 
 impl Preface {
-    pub(crate) fn ours() -> Self {
+    pub(crate) fn with_window(window: u32) -> Self {
         Self {
             version: VERSION,
-            window: crate::FIRST_WINDOW,
+            window,
         }
     }
 
@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn what_is_no_preface_is_told_from_a_bad_one() {
         let parse = |change: fn(&mut [u8; PREFACE])| {
-            let mut bytes = Preface::ours().to_bytes();
+            let mut bytes = Preface::with_window(0x4000).to_bytes();
             change(&mut bytes);
             Preface::parse(&bytes)
         };

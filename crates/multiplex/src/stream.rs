@@ -9,10 +9,10 @@ use locks::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::task::coop::poll_proceed;
 
+use crate::WINDOW;
 use crate::connection::Shared;
 use crate::frame::{Frame, MAX_PAYLOAD};
 use crate::outgoing::keep;
-use crate::{FIRST_WINDOW, WINDOW};
 
 /// Taken before the lock of what waits to be written.
 const RANK: u8 = 21;
@@ -52,12 +52,13 @@ struct State {
 }
 
 impl Ends {
-    pub(crate) fn new(may_send: u32) -> Arc<Self> {
+    /// With what each side may send at first.
+    pub(crate) fn new(may_receive: u32, may_send: u32) -> Arc<Self> {
         Arc::new(Self(Mutex::ranked(State {
             incoming: Vec::new(),
             taken: 0,
-            may_receive: FIRST_WINDOW,
-            window: FIRST_WINDOW,
+            may_receive,
+            window: may_receive,
             may_send,
             reader: None,
             writer: None,

@@ -65,6 +65,10 @@ const NO_DESCRIPTORS: &str =
     "this server has no room for more agents: raise its limit of open files";
 /// How many connections of relays may carry many agents: each has buffers.
 const MAX_RELAY_CONNECTIONS: usize = 1_024;
+/// How many streams of one connection of a relay may be unauthenticated or wait for that, and of all. Each has a few kilobytes;
+/// further ones are closed at once.
+const MAX_WAITING_OF_RELAY: usize = 32_768;
+const MAX_WAITING_STREAMS: usize = 131_072;
 /// How many agents relays bring in connections that carry many, by default: each costs memory, and no descriptor.
 const MAX_RELAYED_AGENTS: usize = 1_000_000;
 /// How long to wait after a failed accept, for example without free descriptors.
@@ -80,7 +84,15 @@ pub struct AgentListener {
     listener: TcpListener,
     max_connections: usize,
     max_streams: usize,
+    max_waiting: MaxWaiting,
     shed: Arc<ShedCounters>,
+}
+
+/// How many streams of relays may wait for their handshake.
+#[derive(Debug, Clone, Copy)]
+struct MaxWaiting {
+    of_relay: usize,
+    of_all: usize,
 }
 
 impl std::fmt::Debug for AgentListener {
@@ -153,6 +165,10 @@ impl AgentListener {
             listener,
             max_connections: limits::shares(HttpListenerSettings::default().max_connections).agents,
             max_streams: MAX_RELAYED_AGENTS,
+            max_waiting: MaxWaiting {
+                of_relay: MAX_WAITING_OF_RELAY,
+                of_all: MAX_WAITING_STREAMS,
+            },
             shed: Arc::default(),
         })
     }
@@ -186,6 +202,13 @@ impl AgentListener {
         self
     }
 
+    /// For tests that cannot open thousands of streams: how many of one relay may wait for their handshake, and of all.
+    #[must_use]
+    pub fn with_max_waiting(mut self, of_relay: usize, of_all: usize) -> Self {
+        self.max_waiting = MaxWaiting { of_relay, of_all };
+        self
+    }
+
     /// Accepts until `stop` is true, then waits for the sessions to end.
     pub async fn run(self, mut stop: watch::Receiver<bool>) {
         let listener = self.listener;
@@ -196,12 +219,14 @@ impl AgentListener {
             handshake_permits: Semaphore::new(MAX_HANDSHAKES),
             unauthenticated: Arc::new(Semaphore::new(MAX_UNAUTHENTICATED)),
             unauthenticated_streams: Arc::new(Semaphore::new(MAX_UNAUTHENTICATED)),
+            waiting_streams: Arc::new(Semaphore::new(self.max_waiting.of_all)),
             limiter: AddressLimiter::new(self.limits, self.max_connections + self.max_streams),
             relays: self.relays,
             shed: self.shed,
             timeout: self.limits.timeout,
             max_connections: self.max_connections,
             max_streams: self.max_streams,
+            max_waiting_of_relay: self.max_waiting.of_relay,
             connections: TaskTracker::new(),
             relay_connections: Semaphore::new(MAX_RELAY_CONNECTIONS),
             streams: TaskTracker::new(),
@@ -220,6 +245,8 @@ impl AgentListener {
                 }
             }
         }
+        // Agents and relays that come now are refused at once, and go to another server.
+        drop(listener);
         door.control
             .sessions()
             .disconnect_all("the server is stopping");
@@ -238,12 +265,15 @@ struct Door {
     handshake_permits: Semaphore,
     unauthenticated: Arc<Semaphore>,
     unauthenticated_streams: Arc<Semaphore>,
+    /// Of all relays.
+    waiting_streams: Arc<Semaphore>,
     limiter: Arc<AddressLimiter>,
     relays: Relays,
     shed: Arc<ShedCounters>,
     timeout: Duration,
     max_connections: usize,
     max_streams: usize,
+    max_waiting_of_relay: usize,
     connections: TaskTracker,
     relay_connections: Semaphore,
     /// Agents in connections of relays that carry many.
@@ -272,9 +302,16 @@ impl Door {
                 }
             },
         };
-        let Ok(permit) = self.unauthenticated.clone().try_acquire_owned() else {
-            self.shed.count(ShedReason::AgentUnauthenticated, peer);
-            return;
+        // A relay is no stranger, until it turns out to bring one agent: thousands of others must not keep it out.
+        let place = match slot {
+            Some(slot) => match self.unauthenticated.clone().try_acquire_owned() {
+                Ok(permit) => Some((slot, permit)),
+                Err(_) => {
+                    self.shed.count(ShedReason::AgentUnauthenticated, peer);
+                    return;
+                }
+            },
+            None => None,
         };
         let full = (n_connections >= max).then_some(NO_DESCRIPTORS);
         if full.is_some() {
@@ -285,7 +322,7 @@ impl Door {
             full,
         };
         self.connections.spawn(async move {
-            if let Err(error) = connection.begin(stream, peer, slot, permit).await {
+            if let Err(error) = connection.begin(stream, peer, place).await {
                 tracing::debug!(%peer, %error, "agent connection ended");
             }
         });
@@ -297,6 +334,15 @@ struct AgentConnection {
     door: Arc<Door>,
     /// Why the agent gets no session, if there is no room for it.
     full: Option<&'static str>,
+}
+
+/// What an agent holds until it authenticates.
+struct Unauthenticated {
+    slot: UnauthenticatedSlot,
+    /// One of all connections, or of all streams.
+    _permit: OwnedSemaphorePermit,
+    /// What a stream has held since it came, while it waited for the other: one of its relay's connection, and one of all.
+    _of_relays: Option<[OwnedSemaphorePermit; 2]>,
 }
 
 /// Why an agent's connection ended.
@@ -322,13 +368,12 @@ impl AgentConnection {
         self,
         stream: TcpStream,
         peer: SocketAddr,
-        slot: Option<UnauthenticatedSlot>,
-        permit: OwnedSemaphorePermit,
+        place: Option<(UnauthenticatedSlot, OwnedSemaphorePermit)>,
     ) -> Result<(), ConnectionError> {
         stream.set_nodelay(true)?;
         let mut socket = AgentSocket::Connection(stream);
         let accepted = Accepted {
-            is_relay: slot.is_none(),
+            is_relay: place.is_none(),
             multiplexes: self.door.max_streams > 0,
         };
         let within = self.door.timeout;
@@ -339,7 +384,6 @@ impl AgentConnection {
         let origin = match self.door.unless_stopped(beginning).await? {
             Beginning::Agent(origin) => origin,
             Beginning::Multiplexed => {
-                drop(permit);
                 let AgentSocket::Connection(stream) = socket else {
                     return Err(ConnectionError::Closed);
                 };
@@ -347,19 +391,37 @@ impl AgentConnection {
                 return Box::pin(relay_connection::serve(self.door, stream, peer)).await;
             }
         };
-        let slot = match slot {
-            Some(slot) => slot,
-            None => {
-                let agent = origin.agent;
-                let admitted = self.door.limiter.admit(agent.ip(), Instant::now());
-                admitted.map_err(|error| {
-                    let why = format_args!("{agent} through {peer}: {error}");
-                    self.door.shed.count(ShedReason::AgentAddress, why);
-                    ConnectionError::Refused(error.to_string())
-                })?
-            }
+        let (slot, permit) = match place {
+            Some(place) => place,
+            None => self.admit_relayed(origin.agent, peer)?,
         };
-        self.serve(socket, origin, slot, permit).await
+        let unauthenticated = Unauthenticated {
+            slot,
+            _permit: permit,
+            _of_relays: None,
+        };
+        self.serve(socket, origin, unauthenticated).await
+    }
+
+    /// What an agent needs whose relay opened a connection for it.
+    fn admit_relayed(
+        &self,
+        agent: SocketAddr,
+        relay: SocketAddr,
+    ) -> Result<(UnauthenticatedSlot, OwnedSemaphorePermit), ConnectionError> {
+        let door = &self.door;
+        let slot = door.limiter.admit(agent.ip(), Instant::now());
+        let slot = slot.map_err(|error| {
+            let why = format_args!("{agent} through {relay}: {error}");
+            door.shed.count(ShedReason::AgentAddress, why);
+            ConnectionError::Refused(error.to_string())
+        })?;
+        let permit = door.unauthenticated.clone().try_acquire_owned();
+        let permit = permit.map_err(|_| {
+            door.shed.count(ShedReason::AgentUnauthenticated, agent);
+            ConnectionError::Refused("too many connections have not authenticated".to_owned())
+        })?;
+        Ok((slot, permit))
     }
 
     /// Serves an agent whose address is known and may have another connection.
@@ -367,11 +429,8 @@ impl AgentConnection {
         self,
         socket: AgentSocket,
         origin: Origin,
-        slot: UnauthenticatedSlot,
-        permit: OwnedSemaphorePermit,
+        unauthenticated: Unauthenticated,
     ) -> Result<(), ConnectionError> {
-        // What a connection holds until it authenticates: a slot of its address, and one of all.
-        let unauthenticated = (slot, permit);
         let door = self.door;
         let authenticated = Box::pin(door.authenticate(socket, origin, unauthenticated));
         let Some((frames, hello, certificate)) = authenticated.await? else {
@@ -411,7 +470,7 @@ impl Door {
         &self,
         socket: AgentSocket,
         origin: Origin,
-        unauthenticated: (UnauthenticatedSlot, OwnedSemaphorePermit),
+        unauthenticated: Unauthenticated,
     ) -> Result<Option<SaidHello>, ConnectionError> {
         let handshake = async {
             if let Some(relay) = origin.relay {
@@ -421,7 +480,7 @@ impl Door {
                     ConnectionError::Header(error.to_string())
                 })?;
             }
-            self.handshake(socket, origin, &unauthenticated.0).await
+            self.handshake(socket, origin, &unauthenticated.slot).await
         };
         let stream = self.unless_stopped(handshake).await?;
         let (_, tls) = stream.get_ref();
@@ -514,7 +573,7 @@ impl Door {
 mod tests {
     use super::*;
 
-    fn size_of_future<A, B, C, D, E, F>(_: impl FnOnce(A, B, C, D, E) -> F) -> usize {
+    fn size_of_future<A, B, C, D, F>(_: impl FnOnce(A, B, C, D) -> F) -> usize {
         size_of::<F>()
     }
 

@@ -2,7 +2,7 @@
 
 use std::io::ErrorKind;
 
-use multiplex::{Connection, ConnectionError, FIRST_WINDOW, Frame, PrefaceError};
+use multiplex::{ACCEPTOR_WINDOW, Connection, ConnectionError, Frame, PrefaceError};
 use testing::Random;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -78,7 +78,7 @@ async fn a_peer_that_does_not_multiplex_is_told_from_one_that_does() {
 
 #[tokio::test]
 async fn a_peer_that_breaks_the_rules_loses_its_connection() {
-    let window = vec![7; FIRST_WINDOW as usize / 2];
+    let window = vec![7; ACCEPTOR_WINDOW as usize / 2];
     let half = Frame::Data {
         stream: 1,
         bytes: &window,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use multiplex::{Connection, PrefaceError, Stream};
-use server::agents::{AgentLimits, Relays};
+use server::agents::{AgentLimits, AgentListener, Relays};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -14,11 +14,16 @@ use super::{HOST, TIMEOUT, TestListener, closed, expect_bye, is_welcome};
 impl TestListener {
     /// Behind relays on loopback, which may bring so many agents.
     async fn for_relays(limits: AgentLimits, n_agents: usize) -> Self {
+        Self::for_relays_with(limits, |agents| agents.with_relayed_agents(n_agents)).await
+    }
+
+    async fn for_relays_with(
+        limits: AgentLimits,
+        change: impl FnOnce(AgentListener) -> AgentListener,
+    ) -> Self {
         let relays = Relays::parse("127.0.0.0/8").unwrap();
         let life = Duration::from_secs(90 * 24 * 3600);
-        let change = |agents: server::agents::AgentListener| {
-            agents.with_relays(relays).with_relayed_agents(n_agents)
-        };
+        let change = |agents: AgentListener| change(agents.with_relays(relays));
         Self::with(limits, change, life).await
     }
 
@@ -212,6 +217,35 @@ async fn a_server_that_stops_waits_for_no_agent_without_a_session() {
     }
     let ended = tokio::time::timeout(TIMEOUT / 12, closed(&mut direct));
     assert!(ended.await.is_ok());
+}
+
+#[tokio::test]
+async fn streams_that_wait_are_limited_for_each_relay_and_for_all() {
+    let listener = TestListener::for_relays_with(AgentLimits::default(), |agents| {
+        agents.with_max_waiting(2, 3)
+    });
+    let listener = listener.await;
+    let [first, second] = [
+        listener.relay().await.unwrap(),
+        listener.relay().await.unwrap(),
+    ];
+    let mut waiting = vec![agent(&first, 1), agent(&first, 2)];
+    closed(&mut agent(&first, 3)).await;
+    waiting.push(agent(&second, 4));
+    closed(&mut agent(&second, 5)).await;
+    // One that goes makes room.
+    waiting.remove(0);
+    let room = async {
+        loop {
+            let mut stream = agent(&first, 6);
+            stream.write_all(b"no TLS at all").await.ok();
+            let mut alert = [0; 1];
+            if stream.read_exact(&mut alert).await.is_ok() {
+                break;
+            }
+        }
+    };
+    tokio::time::timeout(TIMEOUT, room).await.unwrap();
 }
 
 #[tokio::test]
