@@ -24,8 +24,12 @@ pub struct Preface {
 
 #[derive(Debug, thiserror::Error)]
 pub enum PrefaceError {
+    /// It said something else.
     #[error("does not multiplex")]
     NotMultiplexed,
+    /// It said nothing: it does not multiplex, or has no room, or stops.
+    #[error("closed the connection before it said whether it multiplexes")]
+    Closed,
     #[error("announces a version or a window that makes no sense")]
     Malformed,
     #[error(transparent)]
@@ -71,7 +75,7 @@ impl Preface {
         let mut n = 0;
         while n < PREFACE {
             match from.read(&mut bytes[n..]).await? {
-                0 => return Err(PrefaceError::NotMultiplexed),
+                0 => return Err(PrefaceError::Closed),
                 read => n += read,
             }
             let known = n.min(MAGIC.len());

@@ -63,16 +63,20 @@ async fn a_connection_that_finishes_ends_with_its_last_stream_and_loses_nothing(
 
 #[tokio::test]
 async fn a_peer_that_does_not_multiplex_is_told_from_one_that_does() {
-    // TLS answers with an alert; others say something, or close.
-    for answer in [&b"\x15\x03\x03\0\x02\x02\x46"[..], b"HTTP/1.1 400", b""] {
+    // TLS answers with an alert; others say something. One that closes may have no room.
+    let refused = async |answer: &[u8]| {
         let (here, mut there) = sockets().await;
         there.write_all(answer).await.unwrap();
         there.shutdown().await.unwrap();
-        let refused = in_time(Connection::open(here)).await.unwrap_err();
-        assert!(
-            matches!(refused, PrefaceError::NotMultiplexed),
-            "{refused:?}"
-        );
+        in_time(Connection::open(here)).await.unwrap_err()
+    };
+    for answer in [&b"\x15\x03\x03\0\x02\x02\x46"[..], b"HTTP/1.1 400"] {
+        let why = refused(answer).await;
+        assert!(matches!(why, PrefaceError::NotMultiplexed), "{why:?}");
+    }
+    for answer in [&b""[..], b"MUSTER"] {
+        let why = refused(answer).await;
+        assert!(matches!(why, PrefaceError::Closed), "{why:?}");
     }
 }
 

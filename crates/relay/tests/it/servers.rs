@@ -3,9 +3,12 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use multiplex::{Connection, MAGIC, Stream};
 use relay::Settings;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 
 use crate::rig::{
     MODES, Mode, PATIENCE, TestRelay, TestServer, closed, http_door, listener, settings,
@@ -193,4 +196,72 @@ async fn a_server_that_was_upgraded_carries_many_agents_over_one_connection() {
     };
     let asked = tokio::time::timeout(PATIENCE, asked).await;
     assert!(asked.is_ok(), "it is asked again");
+}
+
+/// Accepts a connection that begins as that of a relay which multiplexes.
+async fn accept_relay(listener: &TcpListener) -> TcpStream {
+    let accepted = tokio::time::timeout(PATIENCE, listener.accept()).await;
+    let (tcp, _) = accepted.unwrap().unwrap();
+    let mut first = [0];
+    tcp.peek(&mut first).await.unwrap();
+    assert_eq!(first[0], MAGIC[0], "it carries one agent");
+    tcp
+}
+
+/// Serves it, and returns its streams. Dropping the second ends it.
+async fn carry(tcp: TcpStream) -> (mpsc::Receiver<Stream>, JoinSet<()>) {
+    let (_, driver) = Connection::accept(tcp).await.unwrap();
+    let (sender, streams) = mpsc::channel(16);
+    let mut driving = JoinSet::new();
+    driving.spawn(async move {
+        let on_stream = |stream, _: &[u8]| drop(sender.try_send(stream));
+        driver.serve(on_stream).await.ok();
+    });
+    (streams, driving)
+}
+
+#[tokio::test]
+async fn a_server_that_multiplexed_and_is_busy_is_not_taken_for_an_old_one() {
+    let [mode, ..] = MODES;
+    let listener = listener().await;
+    let address = listener.local_addr().unwrap();
+    let relay = TestRelay::start(&settings(Mode { relay: 1, ..mode }, &[address]));
+    let mut first = relay.connect().await;
+    let (mut streams, driving) = carry(accept_relay(&listener).await).await;
+    streams.recv().await.unwrap();
+    drop(driving);
+    closed(&mut first).await;
+    // It closes without an answer; then it is itself again.
+    let _second = relay.connect().await;
+    drop(accept_relay(&listener).await);
+    let (mut streams, _driving) = carry(accept_relay(&listener).await).await;
+    streams.recv().await.unwrap();
+}
+
+#[tokio::test]
+async fn one_open_connection_carries_all_agents_while_no_other_can_be_opened() {
+    let [mode, ..] = MODES;
+    let listener = listener().await;
+    let address = listener.local_addr().unwrap();
+    let relay = TestRelay::start(&settings(mode, &[address]));
+    let mut agents = vec![relay.connect().await];
+    let (mut streams, _driving) = carry(accept_relay(&listener).await).await;
+    let mut carried = vec![streams.recv().await.unwrap()];
+    let refusing = async {
+        loop {
+            drop(accept_relay(&listener).await);
+        }
+    };
+    let connecting = async {
+        for _ in 0..6 {
+            agents.push(relay.connect().await);
+            carried.push(streams.recv().await.unwrap());
+        }
+    };
+    tokio::select! {
+        () = refusing => {}
+        all = tokio::time::timeout(PATIENCE, connecting) => all.unwrap(),
+    }
+    let totals = relay.stop().await;
+    assert_eq!((totals.without_server, totals.forwarded), (0, 7));
 }

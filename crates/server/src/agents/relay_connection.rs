@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 
-use multiplex::{Connection, Stream};
+use multiplex::{Connection, PrefaceError, Stream};
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout};
@@ -36,8 +36,13 @@ pub(super) async fn serve(
     let accepted = timeout(door.timeout, Connection::accept(tcp)).await;
     let accepted = accepted.map_err(|_| ConnectionError::TooSlow)?;
     let (connection, driver) = accepted.map_err(|error| {
-        let why = format_args!("{peer} wants to carry many agents, and {error}");
-        door.shed.count(ShedReason::AgentProxyHeader, why);
+        if matches!(
+            error,
+            PrefaceError::NotMultiplexed | PrefaceError::Malformed
+        ) {
+            let why = format_args!("{peer} wants to carry many agents, and {error}");
+            door.shed.count(ShedReason::AgentProxyHeader, why);
+        }
         ConnectionError::Header(error.to_string())
     })?;
     tracing::info!(relay = %peer, "a relay has connected, to carry many agents");
