@@ -93,7 +93,7 @@ impl Links {
         }
         let has_other = self.links.iter().any(Link::is_open);
         let mut last = match link.connecting.try_lock() {
-            Ok(last) if !(has_other && last.has_failed_since(asked - AGAIN)) => last,
+            Ok(last) if !(has_other && last.failed_at.is_some_and(|at| asked < at + AGAIN)) => last,
             _ => {
                 if let Some(stream) = self.any_stream(opening) {
                     return Ok(stream);
@@ -107,7 +107,7 @@ impl Links {
         if let Some(stream) = link.stream(opening) {
             return Ok(stream);
         }
-        if last.has_failed_since(asked) {
+        if last.failed_at.is_some_and(|at| at >= asked) {
             return Err(match self.is_plain(asked) {
                 true => NoStream::NotMultiplexed,
                 false => NoStream::Failed(io::ErrorKind::ConnectionRefused.into()),
@@ -194,12 +194,6 @@ impl Links {
             }
         }
         counts
-    }
-}
-
-impl LastTry {
-    fn has_failed_since(&self, time: Instant) -> bool {
-        self.failed_at.is_some_and(|at| at >= time)
     }
 }
 
