@@ -31,6 +31,10 @@ const MUCH: usize = 16 * 1024;
 const KEEP_CAPACITY: usize = 2 * MAX_OUTGOING;
 /// How often silence is looked for.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
+/// How often a peer is asked for a sign of life when streams are opened.
+const ASK_EVERY: Duration = Duration::from_secs(1);
+/// How long a connection whose peer has answered nothing gets no further streams: a host that lost power says no more.
+const UNANSWERED: Duration = Duration::from_secs(3);
 /// How long a connection that has finished waits for the peer to close it: data that nobody reads would destroy what was sent.
 const LINGER: Duration = Duration::from_secs(2);
 
@@ -66,7 +70,16 @@ struct Streams {
     open: HashMap<u32, Arc<Ends>>,
     /// The number of the newest.
     last: u32,
+    /// The last time that the peer was asked for a sign of life because of a new stream.
+    asked: Option<Asked>,
     is_closed: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Asked {
+    at: Instant,
+    /// How much had come by then.
+    n_read: u64,
 }
 
 impl Connection {
@@ -106,7 +119,7 @@ impl Connection {
         (Self(shared), driver)
     }
 
-    /// A new stream, with up to [`MAX_OPENING`] bytes that say what it is. It may be used at once.
+    /// A new stream, unless the peer owes a sign of life, with up to [`MAX_OPENING`] bytes that say what it is. It may be used at once.
     pub fn stream(&self, opening: &[u8]) -> io::Result<Stream> {
         if opening.len() > MAX_OPENING {
             return Err(io::ErrorKind::InvalidInput.into());
@@ -115,6 +128,7 @@ impl Connection {
         if streams.is_closed || streams.last == u32::MAX || streams.open.len() >= MAX_STREAMS {
             return Err(closed());
         }
+        self.0.ask_for_life(&mut streams)?;
         streams.last += 1;
         let id = streams.last;
         let ends = Ends::new(self.0.may_receive, self.0.may_send);
@@ -147,6 +161,23 @@ impl Connection {
 }
 
 impl Shared {
+    /// Asks the peer now and then; fails if it has said nothing at all since it was asked.
+    fn ask_for_life(&self, streams: &mut Streams) -> io::Result<()> {
+        let (now, n_read) = (Instant::now(), self.n_read.load(Ordering::Relaxed));
+        if let Some(asked) = streams.asked {
+            let has_answered = asked.n_read != n_read;
+            if !has_answered && now >= asked.at + UNANSWERED {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            if !has_answered || now < asked.at + ASK_EVERY {
+                return Ok(());
+            }
+        }
+        streams.asked = Some(Asked { at: now, n_read });
+        self.outgoing.control(Frame::Ping);
+        Ok(())
+    }
+
     /// The stream is over.
     pub(crate) fn forget(&self, id: u32) {
         let known = self.streams.lock().open.remove(&id);

@@ -1,6 +1,7 @@
 //! Connections that break, and peers that break the rules.
 
 use std::io::ErrorKind;
+use std::time::Duration;
 
 use multiplex::{ACCEPTOR_WINDOW, Connection, ConnectionError, Frame, PrefaceError};
 use testing::Random;
@@ -156,6 +157,43 @@ async fn a_peer_that_asks_and_does_not_read_is_cut_off() {
     in_time(flood).await;
     let ended = in_time(raw.ended).await.unwrap();
     assert!(matches!(ended, Err(ConnectionError::Flooding)), "{ended:?}");
+}
+
+#[tokio::test]
+async fn a_peer_that_owes_a_sign_of_life_gets_no_further_stream() {
+    let (mut tcp, there) = sockets().await;
+    let opening = tokio::spawn(Connection::open(there));
+    let mut preface = [0; multiplex::PREFACE];
+    tcp.read_exact(&mut preface).await.unwrap();
+    tcp.write_all(&preface).await.unwrap();
+    let (connection, driver) = opening.await.unwrap().unwrap();
+    let driving = tokio::spawn(driver.run());
+    let first = connection.stream(b"").unwrap();
+    let asked = bytes_of(&[Frame::Ping, OPEN]);
+    let mut bytes = vec![0; asked.len()];
+    in_time(tcp.read_exact(&mut bytes)).await.unwrap();
+    assert_eq!(bytes, asked);
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_millis(2_900)).await;
+    let second = connection.stream(b"").unwrap();
+    tokio::time::advance(Duration::from_millis(200)).await;
+    let refused = connection.stream(b"").unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::TimedOut);
+    assert!(connection.is_open(), "its streams go on");
+    tokio::time::resume();
+    tcp.write_all(&bytes_of(&[Frame::Pong])).await.unwrap();
+    let third = async {
+        loop {
+            match connection.stream(b"") {
+                Ok(stream) => break stream,
+                Err(_) => tokio::task::yield_now().await,
+            }
+        }
+    };
+    let third = in_time(third).await;
+    assert_eq!(connection.n_streams(), 3);
+    drop((first, second, third));
+    driving.abort();
 }
 
 #[tokio::test]
