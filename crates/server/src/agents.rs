@@ -28,7 +28,7 @@ use std::time::{Duration, SystemTime};
 
 use control::{Certificate, Control, Refused};
 use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
-use rustls::{HandshakeKind, RootCertStore};
+use rustls::{CipherSuite, HandshakeKind, RootCertStore};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{Instant, timeout};
@@ -56,7 +56,7 @@ const MAX_HANDSHAKES: usize = 256;
 /// streams wait: they cost little, and a fleet that came back at once would be idle between its tries.
 const MAX_UNAUTHENTICATED: usize = 8_192;
 /// How long a connection waits for its handshake to begin: an agent waits no longer either.
-const HANDSHAKE_QUEUE_TIMEOUT: Duration = Duration::from_secs(10);
+const HANDSHAKE_QUEUE_TIMEOUT: Duration = Duration::from_secs(20);
 /// How many tickets an agent gets at most for one handshake: each costs a little, and a kilobyte.
 const MAX_TICKETS: usize = 8;
 /// How many connections beyond the limit are still accepted, to refuse them with the reason.
@@ -132,7 +132,12 @@ impl AgentListener {
         roots
             .add(ca.certificate().clone())
             .expect("our own CA is a good root");
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let mut provider = rustls::crypto::ring::default_provider();
+        // A handshake hashes a lot, and processors have instructions for SHA-256 alone.
+        provider
+            .cipher_suites
+            .sort_by_key(|it| it.suite() != CipherSuite::TLS13_AES_128_GCM_SHA256);
+        let provider = Arc::new(provider);
         let verifier =
             WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider.clone())
                 .allow_unauthenticated()
@@ -143,6 +148,7 @@ impl AgentListener {
             .expect("ring has the default versions")
             .with_client_cert_verifier(verifier)
             .with_cert_resolver(Arc::new(leaf));
+        config.ignore_client_order = true;
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.send_tls13_tickets = 0;
         let mut sessions = config.clone();

@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use rustls::HandshakeKind;
 use rustls::client::TicketRequest;
+use rustls::{CipherSuite, HandshakeKind};
 
 use super::*;
 
@@ -37,7 +37,10 @@ impl ReturningAgent {
         let stream = TcpStream::connect(address).await.unwrap();
         let name = ServerName::try_from(wire::enrol::SERVER_NAME).unwrap();
         let stream = self.connector.connect(name, stream).await.unwrap();
-        let kind = stream.get_ref().1.handshake_kind().unwrap();
+        let tls = stream.get_ref().1;
+        let kind = tls.handshake_kind().unwrap();
+        let suite = tls.negotiated_cipher_suite().unwrap().suite();
+        assert_eq!(suite, CipherSuite::TLS13_AES_128_GCM_SHA256);
         // The ticket comes before the answer.
         let (_frames, answer) = TestListener::say_hello(stream).await;
         (kind, answer)
