@@ -13,8 +13,10 @@ use tokio_rustls::client::TlsStream;
 use crate::config::ServerAddress;
 use crate::tls;
 
-/// Limit for the TCP connection, and again for the TLS handshake.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Longer than for the TCP connection: of a fleet that comes back at once each agent waits for its turn, and a try in vain makes it
+/// wait again.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(20);
 
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
@@ -69,7 +71,7 @@ pub async fn connect(
 
     let protocol = config.alpn_protocols.first().cloned().unwrap_or_default();
     let handshake = TlsConnector::from(Arc::clone(config)).connect(tls::server_name(), stream);
-    let stream = timeout(CONNECT_TIMEOUT, handshake)
+    let stream = timeout(HANDSHAKE_TIMEOUT, handshake)
         .await
         .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
         .map_err(|source| ConnectError::Tls {

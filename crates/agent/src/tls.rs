@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use locks::Mutex;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::client::{Resumption, WebPkiServerVerifier};
+use rustls::client::{Resumption, TicketRequest, WebPkiServerVerifier};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::version::TLS13;
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
@@ -12,8 +12,14 @@ use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 
 use crate::identity::Identity;
 
-/// Resumption tickets kept: an agent has one session at a time.
-const MAX_TICKETS: usize = 2;
+/// Servers whose tickets are kept: all have one name.
+const MAX_SERVERS: usize = 1;
+/// How many tickets the agent asks for. Each try to connect uses one up, also in vain: TLS hands out none twice. A server that is
+/// away costs some; a resumed session brings one more than it used, up to the eight that are kept.
+const TICKETS: TicketRequest = TicketRequest {
+    new_session_count: 4,
+    resumption_count: 2,
+};
 
 #[derive(Debug, thiserror::Error)]
 #[error(
@@ -25,7 +31,8 @@ pub struct TlsError(#[from] rustls::Error);
 pub fn session_config(identity: &Identity) -> Result<Arc<ClientConfig>, TlsError> {
     let mut config = mutual_config(identity)?;
     config.alpn_protocols = vec![wire::ALPN.to_vec()];
-    config.resumption = Resumption::in_memory_sessions(MAX_TICKETS);
+    config.resumption = Resumption::in_memory_sessions(MAX_SERVERS);
+    config.send_ticket_request = Some(TICKETS);
     Ok(Arc::new(config))
 }
 

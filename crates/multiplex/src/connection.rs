@@ -17,7 +17,9 @@ use crate::frame::{Frame, HEADER, MAX_OPENING, MAX_PAYLOAD};
 use crate::outgoing::{Outgoing, closed};
 use crate::preface::{Preface, PrefaceError};
 use crate::stream::{Ends, Stream};
-use crate::{ASK_AFTER, ConnectionError, MAX_OUTGOING, MAX_STREAMS, SILENCE};
+use crate::{
+    ACCEPTOR_WINDOW, ASK_AFTER, ConnectionError, MAX_OUTGOING, MAX_STREAMS, OPENER_WINDOW, SILENCE,
+};
 
 /// Taken before the lock of what waits to be written.
 const RANK: u8 = 20;
@@ -29,6 +31,10 @@ const MUCH: usize = 16 * 1024;
 const KEEP_CAPACITY: usize = 2 * MAX_OUTGOING;
 /// How often silence is looked for.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
+/// How often a peer is asked for a sign of life when streams are opened.
+const ASK_EVERY: Duration = Duration::from_secs(1);
+/// How long a connection whose peer has answered nothing gets no further streams: a host that lost power says no more.
+const UNANSWERED: Duration = Duration::from_secs(3);
 /// How long a connection that has finished waits for the peer to close it: data that nobody reads would destroy what was sent.
 const LINGER: Duration = Duration::from_secs(2);
 
@@ -48,8 +54,9 @@ pub(crate) struct Shared {
     streams: Mutex<Streams, RANK>,
     n_streams: AtomicUsize,
     pub(crate) outgoing: Outgoing,
-    /// What a new stream may send.
-    first_window: u32,
+    /// What a new stream may receive, and send.
+    may_receive: u32,
+    may_send: u32,
     /// The connection ends with its last stream.
     is_finishing: AtomicBool,
     /// Bytes, to see silence and stalls.
@@ -63,31 +70,43 @@ struct Streams {
     open: HashMap<u32, Arc<Ends>>,
     /// The number of the newest.
     last: u32,
+    /// The last time that the peer was asked for a sign of life because of a new stream.
+    asked: Option<Asked>,
     is_closed: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Asked {
+    at: Instant,
+    /// How much had come by then.
+    n_read: u64,
 }
 
 impl Connection {
     /// Begins to multiplex as the side that opens streams. A peer that does not multiplex fails with
     /// [`PrefaceError::NotMultiplexed`].
     pub async fn open(mut tcp: TcpStream) -> Result<(Self, Driver), PrefaceError> {
-        Preface::ours().write(&mut tcp).await?;
+        let ours = Preface::with_window(OPENER_WINDOW);
+        ours.write(&mut tcp).await?;
         let peer = Preface::read(&mut tcp).await?;
-        Ok(Self::new(tcp, peer))
+        Ok(Self::new(tcp, ours, peer))
     }
 
     /// The same as the other side, whose peer has sent nothing but the preface.
     pub async fn accept(mut tcp: TcpStream) -> Result<(Self, Driver), PrefaceError> {
         let peer = Preface::read(&mut tcp).await?;
-        Preface::ours().write(&mut tcp).await?;
-        Ok(Self::new(tcp, peer))
+        let ours = Preface::with_window(ACCEPTOR_WINDOW);
+        ours.write(&mut tcp).await?;
+        Ok(Self::new(tcp, ours, peer))
     }
 
-    fn new(tcp: TcpStream, peer: Preface) -> (Self, Driver) {
+    fn new(tcp: TcpStream, ours: Preface, peer: Preface) -> (Self, Driver) {
         let shared = Arc::new(Shared {
             streams: Mutex::ranked(Streams::default()),
             n_streams: AtomicUsize::new(0),
             outgoing: Outgoing::default(),
-            first_window: peer.window,
+            may_receive: ours.window,
+            may_send: peer.window,
             is_finishing: AtomicBool::new(false),
             n_read: AtomicU64::new(0),
             n_written: AtomicU64::new(0),
@@ -100,7 +119,7 @@ impl Connection {
         (Self(shared), driver)
     }
 
-    /// A new stream, with up to [`MAX_OPENING`] bytes that say what it is. It may be used at once.
+    /// A new stream, unless the peer owes a sign of life, with up to [`MAX_OPENING`] bytes that say what it is. It may be used at once.
     pub fn stream(&self, opening: &[u8]) -> io::Result<Stream> {
         if opening.len() > MAX_OPENING {
             return Err(io::ErrorKind::InvalidInput.into());
@@ -109,9 +128,10 @@ impl Connection {
         if streams.is_closed || streams.last == u32::MAX || streams.open.len() >= MAX_STREAMS {
             return Err(closed());
         }
+        self.0.ask_for_life(&mut streams)?;
         streams.last += 1;
         let id = streams.last;
-        let ends = Ends::new(self.0.first_window);
+        let ends = Ends::new(self.0.may_receive, self.0.may_send);
         streams.open.insert(id, ends.clone());
         self.0.n_streams.fetch_add(1, Ordering::Relaxed);
         // Under the lock, because the peer wants the numbers in order.
@@ -141,10 +161,28 @@ impl Connection {
 }
 
 impl Shared {
+    /// Asks the peer now and then; fails if it has said nothing at all since it was asked.
+    fn ask_for_life(&self, streams: &mut Streams) -> io::Result<()> {
+        let (now, n_read) = (Instant::now(), self.n_read.load(Ordering::Relaxed));
+        if let Some(asked) = streams.asked {
+            let has_answered = asked.n_read != n_read;
+            if !has_answered && now >= asked.at + UNANSWERED {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            if !has_answered || now < asked.at + ASK_EVERY {
+                return Ok(());
+            }
+        }
+        streams.asked = Some(Asked { at: now, n_read });
+        self.outgoing.control(Frame::Ping);
+        Ok(())
+    }
+
     /// The stream is over.
     pub(crate) fn forget(&self, id: u32) {
         let known = self.streams.lock().open.remove(&id);
         if known.is_some() {
+            self.outgoing.forget(id);
             let before = self.n_streams.fetch_sub(1, Ordering::SeqCst);
             if before == 1 && self.is_finishing.load(Ordering::SeqCst) {
                 self.outgoing.wake_writer();
@@ -235,7 +273,7 @@ impl Shared {
             self.outgoing.control(Frame::Reset { stream });
             return Ok(None);
         }
-        let ends = Ends::new(self.first_window);
+        let ends = Ends::new(self.may_receive, self.may_send);
         streams.open.insert(stream, ends.clone());
         self.n_streams.fetch_add(1, Ordering::SeqCst);
         Ok(Some(Stream::new(stream, ends, self.clone())))

@@ -23,9 +23,11 @@ pub use frame::{Frame, FrameError, HEADER, MAX_OPENING, MAX_PAYLOAD};
 pub use preface::{MAGIC, PREFACE, Preface, PrefaceError};
 pub use stream::Stream;
 
-/// What a stream may receive before its reader takes anything: enough for a TLS handshake and a hello. Streams of strangers get
-/// no more.
-pub const FIRST_WINDOW: u32 = 16 * 1024;
+/// What a stream may receive at the side that opened it before its reader takes anything: the answer to a TLS handshake.
+pub const OPENER_WINDOW: u32 = 16 * 1024;
+/// The same at the side that accepts it: enough for the first bytes of a TLS handshake. Thousands of streams of strangers may
+/// wait there.
+pub const ACCEPTOR_WINDOW: u32 = 4 * 1024;
 /// What a stream may receive beyond what its reader has taken, once it takes something.
 pub const WINDOW: u32 = 64 * 1024;
 /// Streams of one connection at the same time.

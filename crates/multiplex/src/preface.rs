@@ -24,8 +24,12 @@ pub struct Preface {
 
 #[derive(Debug, thiserror::Error)]
 pub enum PrefaceError {
+    /// It said something else.
     #[error("does not multiplex")]
     NotMultiplexed,
+    /// It said nothing: it does not multiplex, or has no room, or stops.
+    #[error("closed the connection before it said whether it multiplexes")]
+    Closed,
     #[error("announces a version or a window that makes no sense")]
     Malformed,
     #[error(transparent)]
@@ -33,10 +37,10 @@ pub enum PrefaceError {
 }
 
 impl Preface {
-    pub(crate) fn ours() -> Self {
+    pub(crate) fn with_window(window: u32) -> Self {
         Self {
             version: VERSION,
-            window: crate::FIRST_WINDOW,
+            window,
         }
     }
 
@@ -71,7 +75,7 @@ impl Preface {
         let mut n = 0;
         while n < PREFACE {
             match from.read(&mut bytes[n..]).await? {
-                0 => return Err(PrefaceError::NotMultiplexed),
+                0 => return Err(PrefaceError::Closed),
                 read => n += read,
             }
             let known = n.min(MAGIC.len());
@@ -101,7 +105,7 @@ mod tests {
     #[test]
     fn what_is_no_preface_is_told_from_a_bad_one() {
         let parse = |change: fn(&mut [u8; PREFACE])| {
-            let mut bytes = Preface::ours().to_bytes();
+            let mut bytes = Preface::with_window(0x4000).to_bytes();
             change(&mut bytes);
             Preface::parse(&bytes)
         };

@@ -9,10 +9,10 @@ use locks::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::task::coop::poll_proceed;
 
+use crate::WINDOW;
 use crate::connection::Shared;
 use crate::frame::{Frame, MAX_PAYLOAD};
 use crate::outgoing::keep;
-use crate::{FIRST_WINDOW, WINDOW};
 
 /// Taken before the lock of what waits to be written.
 const RANK: u8 = 21;
@@ -52,12 +52,13 @@ struct State {
 }
 
 impl Ends {
-    pub(crate) fn new(may_send: u32) -> Arc<Self> {
+    /// With what each side may send at first.
+    pub(crate) fn new(may_receive: u32, may_send: u32) -> Arc<Self> {
         Arc::new(Self(Mutex::ranked(State {
             incoming: Vec::new(),
             taken: 0,
-            may_receive: FIRST_WINDOW,
-            window: FIRST_WINDOW,
+            may_receive,
+            window: may_receive,
             may_send,
             reader: None,
             writer: None,
@@ -202,6 +203,20 @@ impl Stream {
             Poll::Ready(if is_broken { Err(reset()) } else { Ok(n) })
         })
         .await
+    }
+
+    /// Waits until the peer has ended the stream or given it up, whatever is still to be read. Shares its place with reads: only
+    /// one of both may wait at a time.
+    pub async fn ended(&self) {
+        std::future::poll_fn(|cx| {
+            let mut state = self.ends.0.lock();
+            if state.has_peer_ended || state.is_reset {
+                return Poll::Ready(());
+            }
+            keep(&mut state.reader, cx);
+            Poll::Pending
+        })
+        .await;
     }
 
     /// Whether [`Stream::try_read`] returns something.

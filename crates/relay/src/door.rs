@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use proxy_header::{ProxiedAddress, ProxyHeader};
 use socket2::{SockRef, TcpKeepalive};
+use tokio::io::Interest;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
@@ -68,6 +69,8 @@ pub(crate) struct DoorLimits {
     pub(crate) slots: Arc<ConnectionSlots>,
     /// One for each open file that a connection may be.
     pub(crate) files: Arc<Semaphore>,
+    /// How long a client waits while no server can be reached.
+    pub(crate) wait_for_server: Duration,
     /// How long both sides of a connection may be silent.
     pub(crate) idle_timeout: Duration,
 }
@@ -162,7 +165,11 @@ impl Shared {
                 return;
             }
         };
-        let server = match self.servers.connect(&opening).await {
+        let patience = self.limits.wait_for_server;
+        let connecting = self
+            .servers
+            .connect_within(patience, &opening, gone(&client));
+        let server = match connecting.await {
             Ok(server) => server,
             Err(NoUpstream::Servers) => {
                 add(&self.counters.without_server, 1);
@@ -198,6 +205,13 @@ impl Shared {
         set_options(&client)?;
         forward(&client, &server, self.limits.idle_timeout, &self.counters).await
     }
+}
+
+/// Waits until the client has sent its last byte, whatever it sent before: a client that waits for a server never does that and
+/// stays.
+async fn gone(client: &TcpStream) {
+    // Bytes that wait do not wake it: no connection has urgent ones, because none is registered for them.
+    client.ready(Interest::PRIORITY).await.ok();
 }
 
 /// Options of every connection.

@@ -116,16 +116,14 @@ async fn between(
     let mut moved_at = Instant::now();
     poll_fn(|cx| {
         let mut has_moved = false;
-        let ended = [up.poll(cx, &mut has_moved), down.poll(cx, &mut has_moved)];
-        let mut is_over = true;
-        for direction in ended {
-            match direction {
-                Poll::Ready(Ok(())) => {}
-                Poll::Ready(Err(error)) => return Poll::Ready(Err(error.into())),
-                Poll::Pending => is_over = false,
-            }
+        let up_ended = up.poll(cx, &mut has_moved)?;
+        let down_ended = down.poll(cx, &mut has_moved)?;
+        if down.is_refused() {
+            // The client is gone: there is nothing left to do.
+            return Poll::Ready(Ok(()));
         }
-        if is_over {
+        // A server that takes nothing more may have said why: that still reaches the client.
+        if down_ended.is_ready() && (up_ended.is_ready() || up.is_refused()) {
             return Poll::Ready(Ok(()));
         }
         if has_moved {
@@ -159,6 +157,11 @@ enum State {
     Ending,
     /// `to` has got it, and knows that it was the last.
     Ended,
+    /// `to` takes nothing more. What `from` still sends is read all the same: unread, it would destroy at the end of the connection
+    /// what was sent to `from`.
+    Refused,
+    /// The same, and `from` has sent its last byte.
+    RefusedAndEnded,
 }
 
 impl<'a, F: Side, T: Side> Direction<'a, F, T> {
@@ -173,23 +176,29 @@ impl<'a, F: Side, T: Side> Direction<'a, F, T> {
         }
     }
 
-    /// Moves bytes until either side blocks; ready when the direction has ended.
+    fn is_refused(&self) -> bool {
+        matches!(self.state, State::Refused | State::RefusedAndEnded)
+    }
+
+    /// Moves bytes until either side blocks; ready when the direction has ended. Fails if `from` does.
     fn poll(&mut self, cx: &mut Context<'_>, has_moved: &mut bool) -> Poll<io::Result<()>> {
         loop {
             if !self.held.is_empty() {
-                *has_moved |= ready!(self.write_held(cx))?;
+                *has_moved |= ready!(self.write_held(cx));
                 continue;
             }
             match self.state {
-                State::Open => {
+                State::Open | State::Refused => {
                     ready!(self.from.poll_readable(cx))?;
                     *has_moved |= self.copy(cx)?;
                 }
                 State::Ending => {
-                    self.state = State::Ended;
-                    self.to.end()?;
+                    self.state = match self.to.end() {
+                        Ok(()) => State::Ended,
+                        Err(_) => State::RefusedAndEnded,
+                    };
                 }
-                State::Ended => return Poll::Ready(Ok(())),
+                State::Ended | State::RefusedAndEnded => return Poll::Ready(Ok(())),
             }
         }
     }
@@ -199,15 +208,25 @@ impl<'a, F: Side, T: Side> Direction<'a, F, T> {
         SHARED.with_borrow_mut(|buffer| {
             let n = match self.from.try_read(buffer) {
                 Ok(0) => {
-                    self.state = State::Ending;
+                    self.state = match self.state {
+                        State::Refused => State::RefusedAndEnded,
+                        _ => State::Ending,
+                    };
                     return Ok(true);
                 }
                 Ok(n) => n,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
                 Err(error) => return Err(error),
             };
+            if self.state == State::Refused {
+                return Ok(false);
+            }
             let taken = match self.to.poll_write(cx, &buffer[..n]) {
-                Poll::Ready(taken) => taken?,
+                Poll::Ready(Ok(taken)) => taken,
+                Poll::Ready(Err(error)) => {
+                    self.refuse(&error);
+                    return Ok(false);
+                }
                 Poll::Pending => 0,
             };
             add(self.bytes, taken as u64);
@@ -219,14 +238,26 @@ impl<'a, F: Side, T: Side> Direction<'a, F, T> {
         })
     }
 
-    fn write_held(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<bool>> {
-        let taken = ready!(self.to.poll_write(cx, &self.held[self.written..]))?;
+    fn write_held(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
+        let taken = match ready!(self.to.poll_write(cx, &self.held[self.written..])) {
+            Ok(taken) => taken,
+            Err(error) => {
+                self.refuse(&error);
+                return Poll::Ready(false);
+            }
+        };
         add(self.bytes, taken as u64);
         self.written += taken;
         if self.written == self.held.len() {
             // Most connections never hold anything: give the memory back.
             self.held = Vec::new();
         }
-        Poll::Ready(Ok(taken > 0))
+        Poll::Ready(taken > 0)
+    }
+
+    fn refuse(&mut self, error: &io::Error) {
+        tracing::debug!(%error, "a side takes nothing more");
+        self.held = Vec::new();
+        self.state = State::Refused;
     }
 }

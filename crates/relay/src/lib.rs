@@ -36,6 +36,9 @@ const LOG_EVERY: Duration = Duration::from_secs(60);
 /// A client of the API may wait for minutes for a response that has not begun, as in a long poll.
 const HTTP_IDLE_TIMEOUT: Duration = Duration::from_secs(600);
 
+/// How long agents wait at a relay whose servers restart: less than an agent waits for the answer of a server.
+pub const WAIT_FOR_SERVER: Duration = Duration::from_secs(8);
+
 /// The settings of a relay, already validated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
@@ -55,6 +58,8 @@ pub struct Settings {
     pub multiplex: usize,
     /// How long to wait for one server.
     pub connect_timeout: Duration,
+    /// How long an agent's connection waits while no server can be reached; those of clients of the API are closed at once.
+    pub wait_for_server: Duration,
     /// How long both sides of an agent's connection may be silent.
     pub idle_timeout: Duration,
 }
@@ -93,15 +98,16 @@ impl Relay {
         let slots = ConnectionSlots::new(settings.max_connections, settings.max_per_address);
         let counters = Arc::new(Counters::default());
         let door = |kind: DoorKind, listen, servers: &[String], idle_timeout| {
-            let n_links = match kind {
-                DoorKind::Agents => settings.multiplex,
-                DoorKind::Http => 0,
+            let (n_links, wait_for_server) = match kind {
+                DoorKind::Agents => (settings.multiplex, settings.wait_for_server),
+                DoorKind::Http => (0, Duration::ZERO),
             };
             let timeout = settings.connect_timeout;
             let servers = Arc::new(Servers::new(servers, n_links, timeout, files.clone()));
             let limits = DoorLimits {
                 slots: slots.clone(),
                 files: files.clone(),
+                wait_for_server,
                 idle_timeout,
             };
             Door::bind(kind, listen, servers, limits, counters.clone()).map_err(|source| {

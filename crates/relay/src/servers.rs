@@ -4,6 +4,7 @@
 //! of its own.
 
 mod links;
+mod waiting;
 
 use std::io;
 use std::net::SocketAddr;
@@ -20,6 +21,7 @@ use crate::counters::add;
 use crate::limited_log::LimitedLog;
 pub(crate) use links::LinkCounts;
 use links::{Links, NoStream};
+use waiting::Waiting;
 
 /// How long a server that could not be reached is tried only after all others.
 const SKIP: Duration = Duration::from_secs(5);
@@ -32,6 +34,7 @@ pub(crate) struct Servers {
     next: AtomicUsize,
     connect_timeout: Duration,
     files: Arc<Semaphore>,
+    waiting: Waiting,
 }
 
 /// Where bytes of a client go.
@@ -112,6 +115,7 @@ impl Servers {
             next: AtomicUsize::new(0),
             connect_timeout,
             files,
+            waiting: Waiting::default(),
         }
     }
 

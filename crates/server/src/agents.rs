@@ -27,8 +27,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use control::{Certificate, Control, Refused};
-use rustls::RootCertStore;
-use rustls::server::WebPkiClientVerifier;
+use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
+use rustls::{CipherSuite, HandshakeKind, RootCertStore};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{Instant, timeout};
@@ -40,7 +40,7 @@ use crate::http::listen::HttpListenerSettings;
 use crate::shed::{ShedCounters, ShedReason};
 use crate::{limits, stopped};
 use address_limits::{AddressLimiter, UnauthenticatedSlot};
-use handshake_pool::HandshakePool;
+use handshake_pool::{Configs, HandshakePool};
 use leaf::ServerLeaf;
 use relayed::{Accepted, Beginning, HeaderError, Origin};
 use session::Frames;
@@ -56,13 +56,19 @@ const MAX_HANDSHAKES: usize = 256;
 /// streams wait: they cost little, and a fleet that came back at once would be idle between its tries.
 const MAX_UNAUTHENTICATED: usize = 8_192;
 /// How long a connection waits for its handshake to begin: an agent waits no longer either.
-const HANDSHAKE_QUEUE_TIMEOUT: Duration = Duration::from_secs(10);
+const HANDSHAKE_QUEUE_TIMEOUT: Duration = Duration::from_secs(20);
+/// How many tickets an agent gets at most for one handshake: each costs a little, and a kilobyte.
+const MAX_TICKETS: usize = 8;
 /// How many connections beyond the limit are still accepted, to refuse them with the reason.
 const MAX_REFUSED_POLITELY: usize = 64;
 const NO_DESCRIPTORS: &str =
     "this server has no room for more agents: raise its limit of open files";
 /// How many connections of relays may carry many agents: each has buffers.
 const MAX_RELAY_CONNECTIONS: usize = 1_024;
+/// How many streams of one connection of a relay may be unauthenticated or wait for that, and of all. Each has a few kilobytes;
+/// further ones are closed at once.
+const MAX_WAITING_OF_RELAY: usize = 32_768;
+const MAX_WAITING_STREAMS: usize = 131_072;
 /// How many agents relays bring in connections that carry many, by default: each costs memory, and no descriptor.
 const MAX_RELAYED_AGENTS: usize = 1_000_000;
 /// How long to wait after a failed accept, for example without free descriptors.
@@ -78,7 +84,15 @@ pub struct AgentListener {
     listener: TcpListener,
     max_connections: usize,
     max_streams: usize,
+    max_waiting: MaxWaiting,
     shed: Arc<ShedCounters>,
+}
+
+/// How many streams of relays may wait for their handshake.
+#[derive(Debug, Clone, Copy)]
+struct MaxWaiting {
+    of_relay: usize,
+    of_all: usize,
 }
 
 impl std::fmt::Debug for AgentListener {
@@ -118,7 +132,12 @@ impl AgentListener {
         roots
             .add(ca.certificate().clone())
             .expect("our own CA is a good root");
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let mut provider = rustls::crypto::ring::default_provider();
+        // A handshake hashes a lot, and processors have instructions for SHA-256 alone.
+        provider
+            .cipher_suites
+            .sort_by_key(|it| it.suite() != CipherSuite::TLS13_AES_128_GCM_SHA256);
+        let provider = Arc::new(provider);
         let verifier =
             WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider.clone())
                 .allow_unauthenticated()
@@ -129,19 +148,33 @@ impl AgentListener {
             .expect("ring has the default versions")
             .with_client_cert_verifier(verifier)
             .with_cert_resolver(Arc::new(leaf));
-        config.alpn_protocols = vec![wire::ALPN.to_vec(), wire::enrol::ALPN.to_vec()];
-        config.ticketer = Arc::new(Tickets::new(ca.ticket_secret(), SystemTime::now));
-        // An agent has one session at a time.
-        config.send_tls13_tickets = 1;
+        config.ignore_client_order = true;
+        config.session_storage = Arc::new(NoServerSessionStorage {});
+        config.send_tls13_tickets = 0;
+        let mut sessions = config.clone();
+        config.alpn_protocols = vec![wire::enrol::ALPN.to_vec()];
+        sessions.alpn_protocols = vec![wire::ALPN.to_vec()];
+        sessions.ticketer = Arc::new(Tickets::new(ca.ticket_secret(), SystemTime::now));
+        // To an agent that does not ask for more.
+        sessions.send_tls13_tickets = 1;
+        sessions.max_tls13_tickets = MAX_TICKETS;
+        let configs = Configs {
+            sessions: Arc::new(sessions),
+            enrolments: Arc::new(config),
+        };
         Ok(Self {
             control,
             ca,
-            handshakes: Arc::new(HandshakePool::new(config)?),
+            handshakes: Arc::new(HandshakePool::new(configs)?),
             limits,
             relays: Relays::default(),
             listener,
             max_connections: limits::shares(HttpListenerSettings::default().max_connections).agents,
             max_streams: MAX_RELAYED_AGENTS,
+            max_waiting: MaxWaiting {
+                of_relay: MAX_WAITING_OF_RELAY,
+                of_all: MAX_WAITING_STREAMS,
+            },
             shed: Arc::default(),
         })
     }
@@ -175,6 +208,13 @@ impl AgentListener {
         self
     }
 
+    /// For tests that cannot open thousands of streams: how many of one relay may wait for their handshake, and of all.
+    #[must_use]
+    pub fn with_max_waiting(mut self, of_relay: usize, of_all: usize) -> Self {
+        self.max_waiting = MaxWaiting { of_relay, of_all };
+        self
+    }
+
     /// Accepts until `stop` is true, then waits for the sessions to end.
     pub async fn run(self, mut stop: watch::Receiver<bool>) {
         let listener = self.listener;
@@ -185,12 +225,14 @@ impl AgentListener {
             handshake_permits: Semaphore::new(MAX_HANDSHAKES),
             unauthenticated: Arc::new(Semaphore::new(MAX_UNAUTHENTICATED)),
             unauthenticated_streams: Arc::new(Semaphore::new(MAX_UNAUTHENTICATED)),
-            limiter: AddressLimiter::new(self.limits),
+            waiting_streams: Arc::new(Semaphore::new(self.max_waiting.of_all)),
+            limiter: AddressLimiter::new(self.limits, self.max_connections + self.max_streams),
             relays: self.relays,
             shed: self.shed,
             timeout: self.limits.timeout,
             max_connections: self.max_connections,
             max_streams: self.max_streams,
+            max_waiting_of_relay: self.max_waiting.of_relay,
             connections: TaskTracker::new(),
             relay_connections: Semaphore::new(MAX_RELAY_CONNECTIONS),
             streams: TaskTracker::new(),
@@ -209,6 +251,8 @@ impl AgentListener {
                 }
             }
         }
+        // Agents and relays that come now are refused at once, and go to another server.
+        drop(listener);
         door.control
             .sessions()
             .disconnect_all("the server is stopping");
@@ -227,12 +271,15 @@ struct Door {
     handshake_permits: Semaphore,
     unauthenticated: Arc<Semaphore>,
     unauthenticated_streams: Arc<Semaphore>,
+    /// Of all relays.
+    waiting_streams: Arc<Semaphore>,
     limiter: Arc<AddressLimiter>,
     relays: Relays,
     shed: Arc<ShedCounters>,
     timeout: Duration,
     max_connections: usize,
     max_streams: usize,
+    max_waiting_of_relay: usize,
     connections: TaskTracker,
     relay_connections: Semaphore,
     /// Agents in connections of relays that carry many.
@@ -261,9 +308,16 @@ impl Door {
                 }
             },
         };
-        let Ok(permit) = self.unauthenticated.clone().try_acquire_owned() else {
-            self.shed.count(ShedReason::AgentUnauthenticated, peer);
-            return;
+        // A relay is no stranger, until it turns out to bring one agent: thousands of others must not keep it out.
+        let place = match slot {
+            Some(slot) => match self.unauthenticated.clone().try_acquire_owned() {
+                Ok(permit) => Some((slot, permit)),
+                Err(_) => {
+                    self.shed.count(ShedReason::AgentUnauthenticated, peer);
+                    return;
+                }
+            },
+            None => None,
         };
         let full = (n_connections >= max).then_some(NO_DESCRIPTORS);
         if full.is_some() {
@@ -274,7 +328,7 @@ impl Door {
             full,
         };
         self.connections.spawn(async move {
-            if let Err(error) = connection.begin(stream, peer, slot, permit).await {
+            if let Err(error) = connection.begin(stream, peer, place).await {
                 tracing::debug!(%peer, %error, "agent connection ended");
             }
         });
@@ -286,6 +340,15 @@ struct AgentConnection {
     door: Arc<Door>,
     /// Why the agent gets no session, if there is no room for it.
     full: Option<&'static str>,
+}
+
+/// What an agent holds until it authenticates.
+struct Unauthenticated {
+    slot: UnauthenticatedSlot,
+    /// One of all connections, or of all streams.
+    _permit: OwnedSemaphorePermit,
+    /// What a stream has held since it came, while it waited for the other: one of its relay's connection, and one of all.
+    _of_relays: Option<[OwnedSemaphorePermit; 2]>,
 }
 
 /// Why an agent's connection ended.
@@ -311,21 +374,22 @@ impl AgentConnection {
         self,
         stream: TcpStream,
         peer: SocketAddr,
-        slot: Option<UnauthenticatedSlot>,
-        permit: OwnedSemaphorePermit,
+        place: Option<(UnauthenticatedSlot, OwnedSemaphorePermit)>,
     ) -> Result<(), ConnectionError> {
         stream.set_nodelay(true)?;
         let mut socket = AgentSocket::Connection(stream);
         let accepted = Accepted {
-            is_relay: slot.is_none(),
+            is_relay: place.is_none(),
             multiplexes: self.door.max_streams > 0,
         };
         let within = self.door.timeout;
-        let read = relayed::read_beginning(&mut socket, peer, accepted, within).await;
-        let origin = match read.map_err(|error| self.refuse_header(peer, error))? {
+        let beginning = async {
+            let read = relayed::read_beginning(&mut socket, peer, accepted, within).await;
+            read.map_err(|error| self.refuse_header(peer, error))
+        };
+        let origin = match self.door.unless_stopped(beginning).await? {
             Beginning::Agent(origin) => origin,
             Beginning::Multiplexed => {
-                drop(permit);
                 let AgentSocket::Connection(stream) = socket else {
                     return Err(ConnectionError::Closed);
                 };
@@ -333,19 +397,37 @@ impl AgentConnection {
                 return Box::pin(relay_connection::serve(self.door, stream, peer)).await;
             }
         };
-        let slot = match slot {
-            Some(slot) => slot,
-            None => {
-                let agent = origin.agent;
-                let admitted = self.door.limiter.admit(agent.ip(), Instant::now());
-                admitted.map_err(|error| {
-                    let why = format_args!("{agent} through {peer}: {error}");
-                    self.door.shed.count(ShedReason::AgentAddress, why);
-                    ConnectionError::Refused(error.to_string())
-                })?
-            }
+        let (slot, permit) = match place {
+            Some(place) => place,
+            None => self.admit_relayed(origin.agent, peer)?,
         };
-        self.serve(socket, origin, slot, permit).await
+        let unauthenticated = Unauthenticated {
+            slot,
+            _permit: permit,
+            _of_relays: None,
+        };
+        self.serve(socket, origin, unauthenticated).await
+    }
+
+    /// What an agent needs whose relay opened a connection for it.
+    fn admit_relayed(
+        &self,
+        agent: SocketAddr,
+        relay: SocketAddr,
+    ) -> Result<(UnauthenticatedSlot, OwnedSemaphorePermit), ConnectionError> {
+        let door = &self.door;
+        let slot = door.limiter.admit(agent.ip(), Instant::now());
+        let slot = slot.map_err(|error| {
+            let why = format_args!("{agent} through {relay}: {error}");
+            door.shed.count(ShedReason::AgentAddress, why);
+            ConnectionError::Refused(error.to_string())
+        })?;
+        let permit = door.unauthenticated.clone().try_acquire_owned();
+        let permit = permit.map_err(|_| {
+            door.shed.count(ShedReason::AgentUnauthenticated, agent);
+            ConnectionError::Refused("too many connections have not authenticated".to_owned())
+        })?;
+        Ok((slot, permit))
     }
 
     /// Serves an agent whose address is known and may have another connection.
@@ -353,11 +435,8 @@ impl AgentConnection {
         self,
         socket: AgentSocket,
         origin: Origin,
-        slot: UnauthenticatedSlot,
-        permit: OwnedSemaphorePermit,
+        unauthenticated: Unauthenticated,
     ) -> Result<(), ConnectionError> {
-        // What a connection holds until it authenticates: a slot of its address, and one of all.
-        let unauthenticated = (slot, permit);
         let door = self.door;
         let authenticated = Box::pin(door.authenticate(socket, origin, unauthenticated));
         let Some((frames, hello, certificate)) = authenticated.await? else {
@@ -397,22 +476,29 @@ impl Door {
         &self,
         socket: AgentSocket,
         origin: Origin,
-        unauthenticated: (UnauthenticatedSlot, OwnedSemaphorePermit),
+        unauthenticated: Unauthenticated,
     ) -> Result<Option<SaidHello>, ConnectionError> {
-        if let Some(relay) = origin.relay {
-            let checked = relayed::refuse_second_header(&socket, self.timeout).await;
-            checked.map_err(|error| {
-                self.refuse_header(relay, &error);
-                ConnectionError::Header(error.to_string())
-            })?;
-        }
-        let stream = self.handshake(socket, &unauthenticated.0).await?;
+        let handshake = async {
+            if let Some(relay) = origin.relay {
+                let checked = relayed::refuse_second_header(&socket, self.timeout).await;
+                checked.map_err(|error| {
+                    self.refuse_header(relay, &error);
+                    ConnectionError::Header(error.to_string())
+                })?;
+            }
+            self.handshake(socket, origin, &unauthenticated.slot).await
+        };
+        let stream = self.unless_stopped(handshake).await?;
         let (_, tls) = stream.get_ref();
         let certificate = tls
             .peer_certificates()
             .and_then(|chain| certificate::read(chain.first()?, crate::http::now()));
         match tls.alpn_protocol() {
             Some(wire::enrol::ALPN) => {
+                if tls.handshake_kind() == Some(HandshakeKind::Resumed) {
+                    let reason = "an enrolment must not resume a session";
+                    return Err(ConnectionError::Refused(reason.to_owned()));
+                }
                 let enrolment =
                     enrol::serve(&self.control, &self.ca, stream, origin.agent, certificate);
                 let enrolled = timeout(self.timeout, enrolment).await;
@@ -423,7 +509,8 @@ impl Door {
                 let certificate = certificate.ok_or_else(|| {
                     ConnectionError::Refused("no certificate of this fleet".to_owned())
                 })?;
-                let (frames, hello) = session::read_hello(stream, self.timeout).await?;
+                let hello = session::read_hello(stream, self.timeout);
+                let (frames, hello) = self.unless_stopped(hello).await?;
                 Ok(Some((frames, hello, certificate)))
             }
             _ => Err(ConnectionError::Refused(
@@ -432,9 +519,22 @@ impl Door {
         }
     }
 
+    /// Gives up what no agent has got an answer to when the server stops. An enrolment is not among it: its token may be used up.
+    async fn unless_stopped<T>(
+        &self,
+        work: impl Future<Output = Result<T, ConnectionError>>,
+    ) -> Result<T, ConnectionError> {
+        let mut stop = self.stop.clone();
+        tokio::select! {
+            done = work => done,
+            () = stopped(&mut stop) => Err(ConnectionError::Closed),
+        }
+    }
+
     async fn handshake(
         &self,
         socket: AgentSocket,
+        origin: Origin,
         slot: &UnauthenticatedSlot,
     ) -> Result<AgentTls, ConnectionError> {
         let permits = async {
@@ -442,10 +542,18 @@ impl Door {
             let of_all = self.handshake_permits.acquire().await?;
             Ok::<_, tokio::sync::AcquireError>((of_address, of_all))
         };
-        let _permits = timeout(HANDSHAKE_QUEUE_TIMEOUT, permits)
-            .await
-            .map_err(|_| ConnectionError::TooSlow)?
-            .map_err(|_| ConnectionError::Closed)?;
+        let queued = tokio::select! {
+            biased;
+            // The fleet that came back at once has agents that have given up meanwhile.
+            () = socket.ended() => return Err(ConnectionError::Closed),
+            queued = timeout(HANDSHAKE_QUEUE_TIMEOUT, permits) => queued,
+        };
+        let permits = queued.map_err(|_| {
+            self.shed
+                .count(ShedReason::AgentUnauthenticated, origin.agent);
+            ConnectionError::TooSlow
+        })?;
+        let _permits = permits.map_err(|_| ConnectionError::Closed)?;
         let accepted = self.handshakes.accept(socket, self.timeout).await?;
         Ok(Box::new(accepted))
     }
@@ -471,7 +579,7 @@ impl Door {
 mod tests {
     use super::*;
 
-    fn size_of_future<A, B, C, D, E, F>(_: impl FnOnce(A, B, C, D, E) -> F) -> usize {
+    fn size_of_future<A, B, C, D, F>(_: impl FnOnce(A, B, C, D) -> F) -> usize {
         size_of::<F>()
     }
 

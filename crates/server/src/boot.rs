@@ -163,16 +163,18 @@ async fn start_parts(config: Config) -> Result<Running, BootError> {
     .with_https(url.starts_with("https:"))
     .with_webhook_client(webhooks.clone());
     let limits = config.agent_listener.limits;
-    let agents_listener = listen("agents", config.agents, agents_socket)?;
-    let agents = AgentListener::new(control.clone(), ca, agents_listener, limits)?
-        .beside(config.http_listener.max_connections, state.shed.clone())
-        .with_relays(config.agent_listener.relays.clone())
-        .with_relayed_agents(config.agent_listener.relayed_agents);
     let background_task = tokio::spawn(background.run(background_stopped));
     let senders_task =
         tokio::spawn(Senders::new(control.clone(), webhooks).run(listeners_stopped.clone()));
     // First learn which agents the other replicas have: an operation must not fail because this one does not know yet.
     control.replicas().wait_for_peers().await;
+    // The kernel accepts no agent before: it would wait for an answer that does not come, instead of going to another replica. If
+    // this fails, the tasks above stop with what stops them.
+    let agents_listener = listen("agents", config.agents, agents_socket)?;
+    let agents = AgentListener::new(control.clone(), ca, agents_listener, limits)?
+        .beside(config.http_listener.max_connections, state.shed.clone())
+        .with_relays(config.agent_listener.relays.clone())
+        .with_relayed_agents(config.agent_listener.relayed_agents);
     let agents_task = tokio::spawn(agents.run(listeners_stopped.clone()));
     let http_task = tokio::spawn(http_listener.run(state, listeners_stopped));
     tracing::info!(http = %http_address, agents = %agents_address, data = %config.data.display(), "server is up");

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use model::Invalid;
-use relay::{HttpDoor, Settings};
+use relay::{HttpDoor, Settings, WAIT_FOR_SERVER};
 
 use crate::config::parse_servers;
 use crate::config::source::{ConfigError, Key, Sources};
@@ -175,6 +175,7 @@ impl RelayConfig {
                 .unwrap_or(DEFAULT_MULTIPLEX),
             connect_timeout: seconds(CONNECT_TIMEOUT, &args.connect_timeout, (1, 60))?
                 .unwrap_or(DEFAULT_CONNECT_TIMEOUT),
+            wait_for_server: WAIT_FOR_SERVER,
             idle_timeout: seconds(IDLE_TIMEOUT, &args.idle_timeout, (MIN_IDLE_SECS, 86_400))?
                 .unwrap_or(DEFAULT_IDLE_TIMEOUT),
         };

@@ -1,8 +1,9 @@
 //! Connections that break, and peers that break the rules.
 
 use std::io::ErrorKind;
+use std::time::Duration;
 
-use multiplex::{Connection, ConnectionError, FIRST_WINDOW, Frame, PrefaceError};
+use multiplex::{ACCEPTOR_WINDOW, Connection, ConnectionError, Frame, PrefaceError};
 use testing::Random;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -63,22 +64,26 @@ async fn a_connection_that_finishes_ends_with_its_last_stream_and_loses_nothing(
 
 #[tokio::test]
 async fn a_peer_that_does_not_multiplex_is_told_from_one_that_does() {
-    // TLS answers with an alert; others say something, or close.
-    for answer in [&b"\x15\x03\x03\0\x02\x02\x46"[..], b"HTTP/1.1 400", b""] {
+    // TLS answers with an alert; others say something. One that closes may have no room.
+    let refused = async |answer: &[u8]| {
         let (here, mut there) = sockets().await;
         there.write_all(answer).await.unwrap();
         there.shutdown().await.unwrap();
-        let refused = in_time(Connection::open(here)).await.unwrap_err();
-        assert!(
-            matches!(refused, PrefaceError::NotMultiplexed),
-            "{refused:?}"
-        );
+        in_time(Connection::open(here)).await.unwrap_err()
+    };
+    for answer in [&b"\x15\x03\x03\0\x02\x02\x46"[..], b"HTTP/1.1 400"] {
+        let why = refused(answer).await;
+        assert!(matches!(why, PrefaceError::NotMultiplexed), "{why:?}");
+    }
+    for answer in [&b""[..], b"MUSTER"] {
+        let why = refused(answer).await;
+        assert!(matches!(why, PrefaceError::Closed), "{why:?}");
     }
 }
 
 #[tokio::test]
 async fn a_peer_that_breaks_the_rules_loses_its_connection() {
-    let window = vec![7; FIRST_WINDOW as usize / 2];
+    let window = vec![7; ACCEPTOR_WINDOW as usize / 2];
     let half = Frame::Data {
         stream: 1,
         bytes: &window,
@@ -152,6 +157,43 @@ async fn a_peer_that_asks_and_does_not_read_is_cut_off() {
     in_time(flood).await;
     let ended = in_time(raw.ended).await.unwrap();
     assert!(matches!(ended, Err(ConnectionError::Flooding)), "{ended:?}");
+}
+
+#[tokio::test]
+async fn a_peer_that_owes_a_sign_of_life_gets_no_further_stream() {
+    let (mut tcp, there) = sockets().await;
+    let opening = tokio::spawn(Connection::open(there));
+    let mut preface = [0; multiplex::PREFACE];
+    tcp.read_exact(&mut preface).await.unwrap();
+    tcp.write_all(&preface).await.unwrap();
+    let (connection, driver) = opening.await.unwrap().unwrap();
+    let driving = tokio::spawn(driver.run());
+    let first = connection.stream(b"").unwrap();
+    let asked = bytes_of(&[Frame::Ping, OPEN]);
+    let mut bytes = vec![0; asked.len()];
+    in_time(tcp.read_exact(&mut bytes)).await.unwrap();
+    assert_eq!(bytes, asked);
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_millis(2_900)).await;
+    let second = connection.stream(b"").unwrap();
+    tokio::time::advance(Duration::from_millis(200)).await;
+    let refused = connection.stream(b"").unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::TimedOut);
+    assert!(connection.is_open(), "its streams go on");
+    tokio::time::resume();
+    tcp.write_all(&bytes_of(&[Frame::Pong])).await.unwrap();
+    let third = async {
+        loop {
+            match connection.stream(b"") {
+                Ok(stream) => break stream,
+                Err(_) => tokio::task::yield_now().await,
+            }
+        }
+    };
+    let third = in_time(third).await;
+    assert_eq!(connection.n_streams(), 3);
+    drop((first, second, third));
+    driving.abort();
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::io::{ErrorKind, IoSlice};
 use std::task::Poll;
 
-use multiplex::{FIRST_WINDOW, MAX_OPENING, Stream, WINDOW};
+use multiplex::{ACCEPTOR_WINDOW, MAX_OPENING, Stream, WINDOW};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::rig::{Pair, in_time, pattern};
@@ -18,7 +18,7 @@ async fn fill(stream: &Stream) -> usize {
             match stream.poll_write_parts(cx, &[IoSlice::new(&bytes)]) {
                 Poll::Ready(n) => written += n.unwrap(),
                 // The connection may be full for a moment: only the window stays full.
-                Poll::Pending if written < FIRST_WINDOW as usize => return Poll::Pending,
+                Poll::Pending if written < ACCEPTOR_WINDOW as usize => return Poll::Pending,
                 Poll::Pending => return Poll::Ready(written),
             }
         }
@@ -55,6 +55,30 @@ async fn bytes_and_ends_pass_in_both_directions() {
 }
 
 #[tokio::test]
+async fn an_end_is_seen_behind_bytes_that_were_not_read() {
+    let mut pair = Pair::new().await;
+    for end in [|here: Stream| here.end(), drop] {
+        let (mut here, mut there) = pair.stream().await;
+        here.write_all(b"question").await.unwrap();
+        let mut bytes = [0; 8];
+        in_time(there.peek(&mut bytes)).await.unwrap();
+        let is_over = tokio::select! {
+            biased;
+            () = there.ended() => true,
+            () = std::future::ready(()) => false,
+        };
+        assert!(!is_over, "the peer is still there");
+        end(here);
+        in_time(there.ended()).await;
+        in_time(there.read_exact(&mut bytes)).await.unwrap();
+        assert_eq!(&bytes, b"question");
+    }
+    let (_here, there) = pair.stream().await;
+    pair.opener_ended.abort();
+    in_time(there.ended()).await;
+}
+
+#[tokio::test]
 async fn what_was_written_before_an_end_arrives_even_if_the_stream_is_dropped() {
     let mut pair = Pair::new().await;
     for _ in 0..50 {
@@ -84,7 +108,7 @@ async fn a_stream_that_is_not_read_holds_up_no_other_and_loses_nothing() {
     let (mut stuck, mut unread) = pair.stream().await;
     let (mut here, mut there) = pair.stream().await;
     let written = in_time(fill(&stuck)).await;
-    assert_eq!(written, FIRST_WINDOW as usize, "the window is the limit");
+    assert_eq!(written, ACCEPTOR_WINDOW as usize, "the window is the limit");
     // The other stream carries megabytes meanwhile, in both directions.
     let (mut got, mut got_back) = (vec![0; TOTAL], vec![0; TOTAL]);
     let sent = pattern(0, TOTAL);
@@ -118,7 +142,7 @@ async fn a_stream_that_is_not_read_holds_up_no_other_and_loses_nothing() {
 async fn a_reader_that_stops_after_a_while_is_sent_no_more_than_a_window() {
     let mut pair = Pair::new().await;
     let (mut here, mut there) = pair.stream().await;
-    let first = FIRST_WINDOW as usize;
+    let first = ACCEPTOR_WINDOW as usize;
     here.write_all(&pattern(0, first)).await.unwrap();
     in_time(there.read_exact(&mut vec![0; first]))
         .await

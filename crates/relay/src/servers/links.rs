@@ -1,10 +1,11 @@
 //! Connections to one server that carry the streams of many agents.
 //!
 //! They are opened when an agent needs them. A server that does not multiplex is noticed by its answer, and each agent gets a
-//! connection of its own; after a while the next agent tries again, because the server may have been upgraded.
+//! connection of its own; after a while the next agent tries again, because the server may have been upgraded. A server that has
+//! multiplexed and gives no answer is one that stops or is busy.
 
 use std::io;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use locks::Mutex;
@@ -17,7 +18,9 @@ use crate::limited_log::LimitedLog;
 
 /// How long a server that refused to multiplex is not asked again.
 const REFUSED_FOR: Duration = Duration::from_secs(5);
-/// The same for one that did not answer: each try makes agents wait.
+/// How long a connection that could not be opened is left alone, and how long an agent waits for one, while another one is open.
+const AGAIN: Duration = Duration::from_secs(1);
+/// The same as [`REFUSED_FOR`] for one that did not answer: each try makes agents wait.
 const SILENT_FOR: Duration = Duration::from_secs(60);
 
 #[derive(Debug)]
@@ -26,6 +29,8 @@ pub(super) struct Links {
     next: AtomicUsize,
     /// Until then each agent gets a connection of its own.
     plain_until: Mutex<Option<Instant>>,
+    /// The server has: from then on only a foreign answer says that it does not any more.
+    has_multiplexed: AtomicBool,
     /// Moves the frames. Dropping it ends all connections.
     drivers: Mutex<JoinSet<()>>,
     refusals: LimitedLog,
@@ -65,12 +70,13 @@ impl Links {
             links: (0..n).map(|_| Link::default()).collect(),
             next: AtomicUsize::new(0),
             plain_until: Mutex::default(),
+            has_multiplexed: AtomicBool::new(false),
             drivers: Mutex::default(),
             refusals: LimitedLog::default(),
         }
     }
 
-    /// A stream of the next connection, which is opened if it is not.
+    /// A stream of the next connection, which is opened if it is not; of any other if that fails.
     pub(super) async fn stream(
         &self,
         server: &ServerAddress,
@@ -78,40 +84,59 @@ impl Links {
         within: Duration,
     ) -> Result<Stream, NoStream> {
         let asked = Instant::now();
-        let plain_until = *self.plain_until.lock();
-        if self.links.is_empty() || plain_until.is_some_and(|until| asked < until) {
+        if self.links.is_empty() || self.is_plain(asked) {
             return Err(NoStream::NotMultiplexed);
         }
         let link = &self.links[self.next.fetch_add(1, Ordering::Relaxed) % self.links.len()];
         if let Some(stream) = link.stream(opening) {
             return Ok(stream);
         }
-        let until = asked + within;
-        let failed = |error: io::Error| NoStream::Failed(error);
-        let Ok(mut last) = timeout_at(until, link.connecting.lock()).await else {
-            return Err(failed(io::ErrorKind::TimedOut.into()));
+        let has_other = self.links.iter().any(Link::is_open);
+        let mut last = match link.connecting.try_lock() {
+            Ok(last) if !(has_other && last.failed_at.is_some_and(|at| asked < at + AGAIN)) => last,
+            _ => {
+                if let Some(stream) = self.any_stream(opening) {
+                    return Ok(stream);
+                }
+                let Ok(last) = timeout_at(asked + within, link.connecting.lock()).await else {
+                    return Err(NoStream::Failed(io::ErrorKind::TimedOut.into()));
+                };
+                last
+            }
         };
         if let Some(stream) = link.stream(opening) {
             return Ok(stream);
         }
         if last.failed_at.is_some_and(|at| at >= asked) {
-            let plain_until = *self.plain_until.lock();
-            return Err(match plain_until.is_some_and(|until| asked < until) {
+            return Err(match self.is_plain(asked) {
                 true => NoStream::NotMultiplexed,
-                false => failed(io::ErrorKind::ConnectionRefused.into()),
+                false => NoStream::Failed(io::ErrorKind::ConnectionRefused.into()),
             });
         }
-        match self.connect(server, until).await {
+        // With another connection the agent need not wait long for this one.
+        let within = if has_other { within.min(AGAIN) } else { within };
+        match self.connect(server, asked + within).await {
             Ok(connection) => {
                 *link.connection.lock() = Some(connection);
                 let stream = link.stream(opening);
-                stream.ok_or_else(|| failed(io::ErrorKind::ConnectionReset.into()))
+                stream.ok_or_else(|| NoStream::Failed(io::ErrorKind::ConnectionReset.into()))
             }
             Err(why) => {
                 last.failed_at = Some(Instant::now());
-                Err(why)
+                self.any_stream(opening).ok_or(why)
             }
         }
+    }
+
+    /// A stream of any connection that is open.
+    fn any_stream(&self, opening: &[u8]) -> Option<Stream> {
+        self.links.iter().find_map(|link| link.stream(opening))
+    }
+
+    /// Whether each agent gets a connection of its own.
+    fn is_plain(&self, now: Instant) -> bool {
+        let until = *self.plain_until.lock();
+        until.is_some_and(|until| now < until)
     }
 
     async fn connect(
@@ -123,15 +148,22 @@ impl Links {
         let tcp = connected
             .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
             .map_err(NoStream::Failed)?;
+        let has_multiplexed = self.has_multiplexed.load(Ordering::Relaxed);
+        let failed = |kind: io::ErrorKind| Err(NoStream::Failed(kind.into()));
         let why = match timeout_at(until, Connection::open(tcp)).await {
             Ok(Ok((connection, driver))) => {
+                self.has_multiplexed.store(true, Ordering::Relaxed);
                 self.drive(server.name.clone(), driver);
                 return Ok(connection);
             }
-            Ok(Err(PrefaceError::Malformed)) => {
-                return Err(NoStream::Failed(io::ErrorKind::InvalidData.into()));
+            Ok(Err(PrefaceError::Malformed)) => return failed(io::ErrorKind::InvalidData),
+            Ok(Err(PrefaceError::NotMultiplexed)) => REFUSED_FOR,
+            // It stops, has no room, or is busy: a connection for each agent would only make that worse.
+            Ok(Err(PrefaceError::Closed | PrefaceError::Io(_))) if has_multiplexed => {
+                return failed(io::ErrorKind::ConnectionReset);
             }
-            Ok(Err(PrefaceError::NotMultiplexed | PrefaceError::Io(_))) => REFUSED_FOR,
+            Err(_) if has_multiplexed => return failed(io::ErrorKind::TimedOut),
+            Ok(Err(PrefaceError::Closed | PrefaceError::Io(_))) => REFUSED_FOR,
             Err(_) => SILENT_FOR,
         };
         *self.plain_until.lock() = Some(Instant::now() + why);
@@ -166,6 +198,11 @@ impl Links {
 }
 
 impl Link {
+    fn is_open(&self) -> bool {
+        let connection = self.connection.lock();
+        connection.as_ref().is_some_and(Connection::is_open)
+    }
+
     fn stream(&self, opening: &[u8]) -> Option<Stream> {
         let connection = self.connection.lock().clone();
         connection?.stream(opening).ok()

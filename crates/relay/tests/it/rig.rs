@@ -66,6 +66,7 @@ pub(crate) fn settings(mode: Mode, servers: &[SocketAddr]) -> Settings {
         max_per_address: 100,
         multiplex: mode.relay,
         connect_timeout: Duration::from_secs(5),
+        wait_for_server: PATIENCE,
         idle_timeout: PATIENCE * 2,
     }
 }

@@ -242,3 +242,43 @@ async fn an_agent_that_does_not_read_holds_up_no_other() {
 fn port_of(header: &[u8]) -> u16 {
     u16::from_be_bytes([header[24], header[25]])
 }
+
+#[tokio::test]
+async fn what_a_server_said_before_it_gave_an_agent_up_arrives() {
+    const SAID: usize = 8 * 1024 * 1024;
+    let [mode, ..] = MODES;
+    // A connection of its own would lose what its socket still holds.
+    for _ in 0..3 {
+        let server = TestServer::start(mode).await;
+        let relay = TestRelay::start(&settings(mode, &[server.address]));
+        let agent = relay.connect().await;
+        let mut there = server.accept().await.bytes;
+        let (mut read_here, mut write_here) = agent.into_split();
+        // More than the sockets on the way to the agent hold: the relay has not delivered all of it when the server is gone.
+        let saying = async {
+            there.write_all(&pattern(0, SAID)).await.unwrap();
+            there.shutdown().await.unwrap();
+            drop(there);
+        };
+        let reading = async {
+            let mut said = vec![0; SAID];
+            // The agent speaks on all the time.
+            let mut speaking = std::pin::pin!(async {
+                loop {
+                    if write_here.write_all(&[7; 1000]).await.is_err() {
+                        break;
+                    }
+                    tokio::task::yield_now().await;
+                }
+            });
+            tokio::select! {
+                read = read_here.read_exact(&mut said) => drop(read.unwrap()),
+                () = &mut speaking => panic!("the connection was given up"),
+            }
+            said
+        };
+        let both = async { tokio::join!(saying, reading).1 };
+        let said = tokio::time::timeout(PATIENCE * 2, both).await.unwrap();
+        assert!(said == pattern(0, SAID));
+    }
+}

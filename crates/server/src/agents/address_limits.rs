@@ -12,8 +12,10 @@ use locks::Mutex;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-/// Addresses that are remembered. Beyond that, a new address is refused until another can be forgotten.
-const MAX_ADDRESSES: usize = 65_536;
+/// Addresses that are remembered at least, if so many come. Each takes about 150 bytes.
+const KEPT_ADDRESSES: usize = 65_536;
+/// While all addresses must be remembered, how often the table is searched for one that can be forgotten.
+const SEARCH_EVERY: Duration = Duration::from_millis(100);
 
 /// What one address may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +48,19 @@ impl Default for AgentLimits {
 pub(super) struct AddressLimiter {
     limits: AgentLimits,
     rate: RateLimit,
-    addresses: Mutex<HashMap<IpAddr, AddressState>>,
+    addresses: Mutex<Addresses>,
+}
+
+#[derive(Debug)]
+struct Addresses {
+    known: HashMap<IpAddr, AddressState>,
+    /// Beyond that, a new address is refused until another can be forgotten.
+    max: usize,
+    /// With so many, those that can be forgotten are: twice as many as had to be remembered the last time, so that the search costs
+    /// each new address little.
+    search_at: usize,
+    /// Until then nothing can be forgotten, or so little that the search is not worth it.
+    full_until: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -67,7 +81,8 @@ pub(super) struct UnauthenticatedSlot {
 
 impl Drop for UnauthenticatedSlot {
     fn drop(&mut self) {
-        if let Some(address) = self.limiter.addresses.lock().get_mut(&self.address) {
+        let mut addresses = self.limiter.addresses.lock();
+        if let Some(address) = addresses.known.get_mut(&self.address) {
             address.n_unauthenticated = address.n_unauthenticated.saturating_sub(1);
         }
     }
@@ -85,11 +100,18 @@ pub(super) enum TooMany {
 }
 
 impl AddressLimiter {
-    pub(super) fn new(limits: AgentLimits) -> Arc<Self> {
+    /// For so many agents, each with an address of its own.
+    pub(super) fn new(limits: AgentLimits, n_agents: usize) -> Arc<Self> {
+        let addresses = Addresses {
+            known: HashMap::new(),
+            max: n_agents.max(KEPT_ADDRESSES),
+            search_at: KEPT_ADDRESSES,
+            full_until: None,
+        };
         Arc::new(Self {
             limits,
             rate: RateLimit::per_second(limits.rate, limits.burst),
-            addresses: Mutex::default(),
+            addresses: Mutex::new(addresses),
         })
     }
 
@@ -100,17 +122,17 @@ impl AddressLimiter {
     ) -> Result<UnauthenticatedSlot, TooMany> {
         let address = network(from);
         let mut addresses = self.addresses.lock();
-        if addresses.len() >= MAX_ADDRESSES && !addresses.contains_key(&address) {
-            addresses.retain(|_, state| !state.is_as_new(now));
-            if addresses.len() >= MAX_ADDRESSES {
-                return Err(TooMany::Addresses);
-            }
+        if !addresses.has_room(&address, now) {
+            return Err(TooMany::Addresses);
         }
-        let state = addresses.entry(address).or_insert_with(|| AddressState {
-            n_unauthenticated: 0,
-            handshakes: Arc::new(Semaphore::new(self.limits.handshakes)),
-            full_at: None,
-        });
+        let state = addresses
+            .known
+            .entry(address)
+            .or_insert_with(|| AddressState {
+                n_unauthenticated: 0,
+                handshakes: Arc::new(Semaphore::new(self.limits.handshakes)),
+                full_at: None,
+            });
         if state.n_unauthenticated >= self.limits.unauthenticated {
             return Err(TooMany::Unauthenticated);
         }
@@ -122,6 +144,24 @@ impl AddressLimiter {
             address,
             handshakes: state.handshakes.clone(),
         })
+    }
+}
+
+impl Addresses {
+    /// Whether the address is known or can be remembered; forgets others if it must.
+    fn has_room(&mut self, address: &IpAddr, now: Instant) -> bool {
+        if self.known.len() < self.search_at || self.known.contains_key(address) {
+            return true;
+        }
+        if self.full_until.is_some_and(|until| now < until) {
+            return self.known.len() < self.max;
+        }
+        self.known.retain(|_, state| !state.is_as_new(now));
+        self.search_at = (2 * self.known.len()).clamp(KEPT_ADDRESSES, self.max);
+        // Few free places are soon taken again.
+        let is_nearly_full = self.known.len() > self.max - self.max / 16;
+        self.full_until = is_nearly_full.then(|| now + SEARCH_EVERY);
+        self.known.len() < self.max
     }
 }
 
@@ -150,7 +190,7 @@ mod tests {
 
     #[test]
     fn unauthenticated_connections_are_limited_for_each_address() {
-        let (limiter, now) = (AddressLimiter::new(LIMITS), Instant::now());
+        let (limiter, now) = (AddressLimiter::new(LIMITS, 0), Instant::now());
         let (here, there) = (ip("10.0.0.1"), ip("10.0.0.2"));
         let mut slots: Vec<_> = (0..3).map(|_| limiter.admit(here, now).unwrap()).collect();
         let refused = limiter.admit(here, now).unwrap_err();
@@ -162,7 +202,7 @@ mod tests {
 
     #[test]
     fn new_connections_are_limited_to_a_rate() {
-        let (limiter, start) = (AddressLimiter::new(LIMITS), Instant::now());
+        let (limiter, start) = (AddressLimiter::new(LIMITS, 0), Instant::now());
         let here = ip("10.0.0.1");
         let later = start + Duration::from_millis(200);
         for (now, n) in [(start, 5), (later, 2)] {
@@ -176,7 +216,7 @@ mod tests {
 
     #[test]
     fn a_network_of_ipv6_counts_as_one_address() {
-        let (limiter, now) = (AddressLimiter::new(LIMITS), Instant::now());
+        let (limiter, now) = (AddressLimiter::new(LIMITS, 0), Instant::now());
         let _slots: Vec<_> = (1..=3)
             .map(|n| limiter.admit(ip(&format!("2001:db8::{n}")), now).unwrap())
             .collect();
@@ -184,13 +224,16 @@ mod tests {
         limiter.admit(ip("2001:db8:0:1::1"), now).unwrap();
     }
 
+    fn numbered(n: usize) -> IpAddr {
+        std::net::Ipv4Addr::from_bits(n as u32).into()
+    }
+
     #[test]
     fn addresses_are_forgotten_when_that_changes_nothing() {
-        let (limiter, now) = (AddressLimiter::new(LIMITS), Instant::now());
+        let (limiter, now) = (AddressLimiter::new(LIMITS, 0), Instant::now());
         let busy = limiter.admit(ip("10.255.0.1"), now).unwrap();
-        for n in 0..MAX_ADDRESSES as u32 - 1 {
-            let address = std::net::Ipv4Addr::from_bits(n).into();
-            limiter.admit(address, now).unwrap();
+        for n in 0..KEPT_ADDRESSES - 1 {
+            limiter.admit(numbered(n), now).unwrap();
         }
         let another = ip("11.0.0.1");
         let refused = limiter.admit(another, now).unwrap_err();
@@ -198,7 +241,42 @@ mod tests {
         limiter
             .admit(another, now + Duration::from_secs(1))
             .unwrap();
-        assert_eq!(limiter.addresses.lock().len(), 2, "the busy and the new");
+        let known = limiter.addresses.lock().known.len();
+        assert_eq!(known, 2, "the busy and the new");
         drop(busy);
+    }
+
+    #[test]
+    fn a_table_that_is_full_is_not_searched_for_each_address() {
+        let (limiter, start) = (AddressLimiter::new(LIMITS, 0), Instant::now());
+        let slots: Vec<_> = (0..KEPT_ADDRESSES)
+            .map(|n| limiter.admit(numbered(n), start).unwrap())
+            .collect();
+        let another = ip("11.0.0.1");
+        limiter.admit(another, start).unwrap_err();
+        // All can be forgotten now, but it does not look.
+        drop(slots);
+        let soon = start + SEARCH_EVERY - Duration::from_millis(1);
+        limiter.admit(another, soon).unwrap_err();
+        limiter.admit(numbered(7), soon).unwrap();
+        limiter
+            .admit(another, start + Duration::from_secs(1))
+            .unwrap();
+    }
+
+    #[test]
+    fn as_many_addresses_are_remembered_as_agents_may_come() {
+        let n_agents = 2 * KEPT_ADDRESSES + 1000;
+        let (limiter, now) = (AddressLimiter::new(LIMITS, n_agents), Instant::now());
+        let slots: Vec<_> = (0..n_agents)
+            .map(|n| limiter.admit(numbered(n), now).unwrap())
+            .collect();
+        assert!(limiter.admit(ip("200.0.0.1"), now).is_err());
+        drop(slots);
+        let later = now + Duration::from_secs(1);
+        limiter.admit(ip("200.0.0.1"), later).unwrap();
+        let addresses = limiter.addresses.lock();
+        assert_eq!(addresses.known.len(), 1);
+        assert_eq!(addresses.search_at, KEPT_ADDRESSES);
     }
 }

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustls::ServerConfig;
+use rustls::server::{Acceptor, ClientHello};
 use tokio::runtime::{Builder, Runtime};
-use tokio_rustls::TlsAcceptor;
+use tokio_rustls::LazyConfigAcceptor;
 use tokio_rustls::server::TlsStream;
 
 use super::socket::AgentSocket;
@@ -17,13 +18,34 @@ use super::socket::AgentSocket;
 const NICE: i32 = 5;
 
 pub(super) struct HandshakePool {
-    acceptor: TlsAcceptor,
+    configs: Configs,
     /// None only while it is dropped.
     runtime: Option<Runtime>,
 }
 
+/// How the server speaks TLS, by what the agent wants.
+#[derive(Clone)]
+pub(super) struct Configs {
+    pub(super) sessions: Arc<ServerConfig>,
+    /// Resumes nothing: an agent that enrols has no certificate yet, and one that renews its certificate must show it.
+    pub(super) enrolments: Arc<ServerConfig>,
+}
+
+impl Configs {
+    fn of(self, hello: &ClientHello<'_>) -> Arc<ServerConfig> {
+        let offers = |protocol: &[u8]| {
+            let offered = hello.alpn();
+            offered.is_some_and(|mut offered| offered.any(|it| it == protocol))
+        };
+        match offers(wire::enrol::ALPN) {
+            true => self.enrolments,
+            false => self.sessions,
+        }
+    }
+}
+
 impl HandshakePool {
-    pub(super) fn new(config: ServerConfig) -> io::Result<Self> {
+    pub(super) fn new(configs: Configs) -> io::Result<Self> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let runtime = Builder::new_multi_thread()
             .worker_threads((cores / 2).max(1))
@@ -35,7 +57,7 @@ impl HandshakePool {
             })
             .build()?;
         Ok(Self {
-            acceptor: TlsAcceptor::from(Arc::new(config)),
+            configs,
             runtime: Some(runtime),
         })
     }
@@ -45,12 +67,21 @@ impl HandshakePool {
         stream: AgentSocket,
         within: Duration,
     ) -> io::Result<TlsStream<AgentSocket>> {
-        let acceptor = self.acceptor.clone();
+        let configs = self.configs.clone();
         let Some(runtime) = &self.runtime else {
             return Err(io::ErrorKind::NotConnected.into());
         };
         let handshake = runtime.spawn(async move {
-            tokio::time::timeout(within, acceptor.accept(stream))
+            // It waited for this thread: without the agent the work would be in vain.
+            if stream.has_ended() {
+                return Err(io::ErrorKind::ConnectionAborted.into());
+            }
+            let handshake = async {
+                let begun = LazyConfigAcceptor::new(Acceptor::default(), stream).await?;
+                let config = configs.of(&begun.client_hello());
+                begun.into_stream(config).await
+            };
+            tokio::time::timeout(within, handshake)
                 .await
                 .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
         });

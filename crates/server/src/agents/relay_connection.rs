@@ -6,13 +6,15 @@ use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 
-use multiplex::{Connection, Stream};
+use multiplex::{Connection, PrefaceError, Stream};
 use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout};
 
 use super::socket::AgentSocket;
 use super::{
-    AgentConnection, ConnectionError, Door, HANDSHAKE_QUEUE_TIMEOUT, MAX_REFUSED_POLITELY, relayed,
+    AgentConnection, ConnectionError, Door, HANDSHAKE_QUEUE_TIMEOUT, MAX_REFUSED_POLITELY,
+    Unauthenticated, relayed,
 };
 use crate::shed::ShedReason;
 use crate::stopped;
@@ -34,13 +36,22 @@ pub(super) async fn serve(
     let accepted = timeout(door.timeout, Connection::accept(tcp)).await;
     let accepted = accepted.map_err(|_| ConnectionError::TooSlow)?;
     let (connection, driver) = accepted.map_err(|error| {
-        let why = format_args!("{peer} wants to carry many agents, and {error}");
-        door.shed.count(ShedReason::AgentProxyHeader, why);
+        if matches!(
+            error,
+            PrefaceError::NotMultiplexed | PrefaceError::Malformed
+        ) {
+            let why = format_args!("{peer} wants to carry many agents, and {error}");
+            door.shed.count(ShedReason::AgentProxyHeader, why);
+        }
         ConnectionError::Header(error.to_string())
     })?;
     tracing::info!(relay = %peer, "a relay has connected, to carry many agents");
     let mut stop = door.stop.clone();
-    let mut driving = pin!(driver.serve(|stream, opening| admit(&door, stream, opening, peer)));
+    let relay = Relay {
+        address: peer,
+        waiting_streams: Arc::new(Semaphore::new(door.max_waiting_of_relay)),
+    };
+    let mut driving = pin!(driver.serve(|stream, opening| admit(&door, stream, opening, &relay)));
     let ended = tokio::select! {
         ended = &mut driving => ended,
         () = stopped(&mut stop) => {
@@ -65,8 +76,15 @@ pub(super) async fn serve(
     ended.map_err(|error| ConnectionError::Header(error.to_string()))
 }
 
+/// The other side of a connection.
+struct Relay {
+    address: SocketAddr,
+    waiting_streams: Arc<Semaphore>,
+}
+
 /// Begins the session of an agent. A stream that is refused is dropped, which ends it.
-fn admit(door: &Arc<Door>, stream: Stream, opening: &[u8], peer: SocketAddr) {
+fn admit(door: &Arc<Door>, stream: Stream, opening: &[u8], relay: &Relay) {
+    let peer = relay.address;
     let origin = match relayed::parse_opening(opening, peer) {
         Ok(origin) => origin,
         Err(error) => {
@@ -90,6 +108,13 @@ fn admit(door: &Arc<Door>, stream: Stream, opening: &[u8], peer: SocketAddr) {
             return;
         }
     };
+    let of_relay = relay.waiting_streams.clone().try_acquire_owned();
+    let of_all = door.waiting_streams.clone().try_acquire_owned();
+    let (Ok(of_relay), Ok(of_all)) = (of_relay, of_all) else {
+        let why = format_args!("{agent} through {peer}: too many wait for their handshake");
+        door.shed.count(ShedReason::AgentUnauthenticated, why);
+        return;
+    };
     let full = (n_streams >= max).then_some(NO_ROOM);
     if full.is_some() {
         door.shed.count(ShedReason::AgentConnections, agent);
@@ -99,14 +124,25 @@ fn admit(door: &Arc<Door>, stream: Stream, opening: &[u8], peer: SocketAddr) {
         full,
     };
     let permit = door.unauthenticated_streams.clone().acquire_owned();
-    let shed = door.shed.clone();
+    let (shed, mut stop) = (door.shed.clone(), door.stop.clone());
     door.streams.spawn(async move {
-        let Ok(Ok(permit)) = timeout(HANDSHAKE_QUEUE_TIMEOUT, permit).await else {
+        let queued = tokio::select! {
+            biased;
+            () = stream.ended() => return,
+            () = stopped(&mut stop) => return,
+            queued = timeout(HANDSHAKE_QUEUE_TIMEOUT, permit) => queued,
+        };
+        let Ok(Ok(permit)) = queued else {
             shed.count(ShedReason::AgentUnauthenticated, agent);
             return;
         };
         let socket = AgentSocket::Stream(stream);
-        if let Err(error) = connection.serve(socket, origin, slot, permit).await {
+        let unauthenticated = Unauthenticated {
+            slot,
+            _permit: permit,
+            _of_relays: Some([of_relay, of_all]),
+        };
+        if let Err(error) = connection.serve(socket, origin, unauthenticated).await {
             tracing::debug!(%agent, relay = %peer, %error, "agent stream ended");
         }
     });

@@ -194,9 +194,12 @@ enum FirstBytes {
 async fn first_bytes(stream: &AgentSocket) -> io::Result<FirstBytes> {
     let mut bytes = [0; SIGNATURE.len()];
     let n = stream.peek(&mut bytes).await?;
+    if n == 0 {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
     let begins = |wanted: &[u8]| {
         let n = n.min(wanted.len());
-        n > 0 && bytes[..n] == wanted[..n]
+        bytes[..n] == wanted[..n]
     };
     Ok(if begins(SIGNATURE) {
         FirstBytes::Version2

@@ -4,7 +4,8 @@ use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use futures_util::FutureExt;
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
 
 #[derive(Debug)]
@@ -20,6 +21,21 @@ impl AgentSocket {
             Self::Connection(tcp) => tcp.peek(into).await,
             Self::Stream(stream) => stream.peek(into).await,
         }
+    }
+
+    /// Waits until the agent has ended its side, whatever it sent before. An agent that waits for its handshake never does that
+    /// and stays. Must not wait beside a read.
+    pub(super) async fn ended(&self) {
+        match self {
+            // Bytes that wait do not wake it: no connection has urgent ones, because none is registered for them. What fails
+            // here fails again at the next read.
+            Self::Connection(tcp) => drop(tcp.ready(Interest::PRIORITY).await),
+            Self::Stream(stream) => stream.ended().await,
+        }
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.ended().now_or_never().is_some()
     }
 }
 
@@ -75,5 +91,30 @@ impl AsyncWrite for AgentSocket {
             Self::Connection(tcp) => Pin::new(tcp).poll_shutdown(cx),
             Self::Stream(stream) => Pin::new(stream).poll_shutdown(cx),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncWriteExt;
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn an_end_is_seen_behind_bytes_that_nobody_reads() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut agent = TcpStream::connect(address).await.unwrap();
+        let (tcp, _) = listener.accept().await.unwrap();
+        let socket = AgentSocket::Connection(tcp);
+        agent.write_all(b"hello").await.unwrap();
+        let mut bytes = [0; 8];
+        assert_eq!(socket.peek(&mut bytes).await.unwrap(), 5);
+        assert!(!socket.has_ended());
+        drop(agent);
+        socket.ended().await;
+        assert!(socket.has_ended());
+        assert_eq!(socket.peek(&mut bytes).await.unwrap(), 5);
     }
 }

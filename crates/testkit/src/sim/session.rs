@@ -28,8 +28,10 @@ use super::shared::Load;
 
 const HEARTBEAT: Duration = Duration::from_secs(wire::HEARTBEAT_SECS);
 const SILENCE: Duration = Duration::from_secs(wire::SILENCE_SECS);
-/// Limit for the TCP connection, the TLS handshake, and the welcome, each.
+/// Limit for the TCP connection and the welcome, each.
 const STEP: Duration = Duration::from_secs(10);
+/// Limit for the TLS handshake, as of a real agent.
+const HANDSHAKE: Duration = Duration::from_secs(20);
 /// Read buffers begin small: most agents receive little.
 const READ_BUFFER: usize = 1024;
 
@@ -79,7 +81,7 @@ impl Connector {
         stream.set_nodelay(true)?;
         let name = ServerName::try_from(wire::enrol::SERVER_NAME).expect("a DNS name");
         let handshake = TlsConnector::from(self.tls).connect(name, stream);
-        let (read, write) = tokio::io::split(within(STEP, handshake).await?);
+        let (read, write) = tokio::io::split(within(HANDSHAKE, handshake).await?);
         let mut connection = Connection {
             reader: FramedRead::with_capacity(read, Codec::new(), READ_BUFFER),
             writer: Writer::new(write),

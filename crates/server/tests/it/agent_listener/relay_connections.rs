@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use multiplex::{Connection, PrefaceError, Stream};
-use server::agents::{AgentLimits, Relays};
+use server::agents::{AgentLimits, AgentListener, Relays};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -14,11 +14,16 @@ use super::{HOST, TIMEOUT, TestListener, closed, expect_bye, is_welcome};
 impl TestListener {
     /// Behind relays on loopback, which may bring so many agents.
     async fn for_relays(limits: AgentLimits, n_agents: usize) -> Self {
+        Self::for_relays_with(limits, |agents| agents.with_relayed_agents(n_agents)).await
+    }
+
+    async fn for_relays_with(
+        limits: AgentLimits,
+        change: impl FnOnce(AgentListener) -> AgentListener,
+    ) -> Self {
         let relays = Relays::parse("127.0.0.0/8").unwrap();
         let life = Duration::from_secs(90 * 24 * 3600);
-        let change = |agents: server::agents::AgentListener| {
-            agents.with_relays(relays).with_relayed_agents(n_agents)
-        };
+        let change = |agents: AgentListener| change(agents.with_relays(relays));
         Self::with(limits, change, life).await
     }
 
@@ -72,10 +77,7 @@ async fn only_a_relay_may_carry_many_agents_and_only_where_that_is_on() {
     let off = TestListener::for_relays(AgentLimits::default(), 0).await;
     for listener in [stranger, off] {
         let refused = listener.relay().await.unwrap_err();
-        assert!(
-            matches!(refused, PrefaceError::NotMultiplexed | PrefaceError::Io(_)),
-            "{refused:?}"
-        );
+        assert!(!matches!(refused, PrefaceError::Malformed), "{refused:?}");
     }
 }
 
@@ -152,6 +154,95 @@ async fn a_silent_stream_is_closed() {
     let mut tcp = TcpStream::connect(listener.address).await.unwrap();
     tcp.write_all(&multiplex::MAGIC).await.unwrap();
     closed(&mut tcp).await;
+}
+
+/// How a handshake begins.
+const TLS: &[u8] = b"\x16\x03\x01\x02\x00";
+
+#[tokio::test]
+async fn an_agent_that_gives_up_while_it_waits_for_its_handshake_is_forgotten() {
+    let limits = AgentLimits {
+        handshakes: 1,
+        timeout: TIMEOUT * 2,
+        ..AgentLimits::default()
+    };
+    let listener = TestListener::for_relays(limits, 100).await;
+    let relay = listener.relay().await.unwrap();
+    // It takes the only handshake of its address, and goes no further.
+    let mut slow = agent(&relay, 1);
+    slow.write_all(TLS).await.unwrap();
+    let mut direct = TcpStream::connect(listener.address).await.unwrap();
+    let header = proxy_header([10, 0, 0, 1]);
+    direct
+        .write_all(&[&header[..], TLS].concat())
+        .await
+        .unwrap();
+    for n in 1..=3 {
+        let mut waiting = agent(&relay, 1);
+        waiting.write_all(TLS).await.unwrap();
+        waiting.end();
+        // Long before the server would stop to wait for the handshake.
+        let forgotten = tokio::time::timeout(TIMEOUT / 12, closed(&mut waiting));
+        assert!(forgotten.await.is_ok(), "stream {n}");
+    }
+    direct.shutdown().await.unwrap();
+    let forgotten = tokio::time::timeout(TIMEOUT / 12, closed(&mut direct));
+    assert!(forgotten.await.is_ok(), "a connection");
+    let kind = slow.try_read(&mut [0]).unwrap_err().kind();
+    assert_eq!(kind, std::io::ErrorKind::WouldBlock, "it is served");
+}
+
+#[tokio::test]
+async fn a_server_that_stops_waits_for_no_agent_without_a_session() {
+    let limits = AgentLimits {
+        handshakes: 1,
+        timeout: TIMEOUT * 2,
+        ..AgentLimits::default()
+    };
+    let listener = TestListener::for_relays(limits, 100).await;
+    let relay = listener.relay().await.unwrap();
+    // In its handshake, before its first byte, and in the queue.
+    let mut waiting = [1, 2, 1].map(|last| agent(&relay, last));
+    for stream in [0, 2] {
+        waiting[stream].write_all(TLS).await.unwrap();
+    }
+    let mut direct = TcpStream::connect(listener.address).await.unwrap();
+    listener.stop.send(true).unwrap();
+    for stream in &mut waiting {
+        let ended = tokio::time::timeout(TIMEOUT / 12, closed(stream));
+        assert!(ended.await.is_ok());
+    }
+    let ended = tokio::time::timeout(TIMEOUT / 12, closed(&mut direct));
+    assert!(ended.await.is_ok());
+}
+
+#[tokio::test]
+async fn streams_that_wait_are_limited_for_each_relay_and_for_all() {
+    let listener = TestListener::for_relays_with(AgentLimits::default(), |agents| {
+        agents.with_max_waiting(2, 3)
+    });
+    let listener = listener.await;
+    let [first, second] = [
+        listener.relay().await.unwrap(),
+        listener.relay().await.unwrap(),
+    ];
+    let mut waiting = vec![agent(&first, 1), agent(&first, 2)];
+    closed(&mut agent(&first, 3)).await;
+    waiting.push(agent(&second, 4));
+    closed(&mut agent(&second, 5)).await;
+    // One that goes makes room.
+    waiting.remove(0);
+    let room = async {
+        loop {
+            let mut stream = agent(&first, 6);
+            stream.write_all(b"no TLS at all").await.ok();
+            let mut alert = [0; 1];
+            if stream.read_exact(&mut alert).await.is_ok() {
+                break;
+            }
+        }
+    };
+    tokio::time::timeout(TIMEOUT, room).await.unwrap();
 }
 
 #[tokio::test]

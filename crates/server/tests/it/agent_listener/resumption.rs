@@ -3,7 +3,8 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use rustls::HandshakeKind;
+use rustls::client::TicketRequest;
+use rustls::{CipherSuite, HandshakeKind};
 
 use super::*;
 
@@ -14,10 +15,21 @@ struct ReturningAgent {
 
 impl ReturningAgent {
     fn new(listener: &TestListener, identity: &Identity) -> Self {
-        let config = listener.client_config(wire::ALPN, Some(identity));
+        Self::with(listener.client_config(wire::ALPN, Some(identity)))
+    }
+
+    fn with(config: ClientConfig) -> Self {
         Self {
             connector: TlsConnector::from(Arc::new(config)),
         }
+    }
+
+    /// Begins a handshake that the server never answers.
+    async fn connect_in_vain(&self) {
+        let (here, there) = tokio::io::duplex(1 << 16);
+        drop(there);
+        let name = ServerName::try_from(wire::enrol::SERVER_NAME).unwrap();
+        self.connector.connect(name, here).await.unwrap_err();
     }
 
     /// How the handshake went, and the answer to the hello.
@@ -25,7 +37,10 @@ impl ReturningAgent {
         let stream = TcpStream::connect(address).await.unwrap();
         let name = ServerName::try_from(wire::enrol::SERVER_NAME).unwrap();
         let stream = self.connector.connect(name, stream).await.unwrap();
-        let kind = stream.get_ref().1.handshake_kind().unwrap();
+        let tls = stream.get_ref().1;
+        let kind = tls.handshake_kind().unwrap();
+        let suite = tls.negotiated_cipher_suite().unwrap().suite();
+        assert_eq!(suite, CipherSuite::TLS13_AES_128_GCM_SHA256);
         // The ticket comes before the answer.
         let (_frames, answer) = TestListener::say_hello(stream).await;
         (kind, answer)
@@ -104,5 +119,67 @@ async fn a_certificate_that_expires_ends_resumption() {
         }
         assert!(tokio::time::Instant::now() < until, "it never expires");
         tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test]
+async fn an_agent_that_asks_for_tickets_resumes_after_tries_in_vain() {
+    let listener = TestListener::open(AgentLimits::default()).await;
+    let identity = listener.enrol().await;
+    let mut config = listener.client_config(wire::ALPN, Some(&identity));
+    config.send_ticket_request = Some(TicketRequest {
+        new_session_count: 4,
+        resumption_count: 2,
+    });
+    let agent = ReturningAgent::with(config);
+    agent.connect(listener.address).await;
+    for _ in 0..3 {
+        agent.connect_in_vain().await;
+    }
+    // The last ticket. The session brings two.
+    for n_vain in [0, 1, 1] {
+        for _ in 0..n_vain {
+            agent.connect_in_vain().await;
+        }
+        let (kind, answer) = agent.connect(listener.address).await;
+        assert_eq!(kind, HandshakeKind::Resumed);
+        assert!(is_welcome(&answer), "{answer:?}");
+    }
+    for _ in 0..2 {
+        agent.connect_in_vain().await;
+    }
+    let (kind, _) = agent.connect(listener.address).await;
+    assert_eq!(kind, HandshakeKind::Full, "all are used up");
+    // An agent that does not ask gets one.
+    let agent = ReturningAgent::new(&listener, &identity);
+    agent.connect(listener.address).await;
+    agent.connect_in_vain().await;
+    let (kind, _) = agent.connect(listener.address).await;
+    assert_eq!(kind, HandshakeKind::Full);
+}
+
+#[tokio::test]
+async fn a_renewal_resumes_nothing_and_shows_the_certificate() {
+    let listener = TestListener::open(AgentLimits::default()).await;
+    let identity = listener.enrol().await;
+    let sessions = listener.client_config(wire::ALPN, Some(&identity));
+    let agent = ReturningAgent::with(sessions.clone());
+    for protocols in [&[wire::enrol::ALPN][..], &[wire::ALPN, wire::enrol::ALPN]] {
+        agent.connect(listener.address).await;
+        // With the tickets of its sessions, which no agent shows here.
+        let mut config = sessions.clone();
+        config.alpn_protocols = protocols.iter().map(|it| it.to_vec()).collect();
+        let stream = TcpStream::connect(listener.address).await.unwrap();
+        let name = ServerName::try_from(wire::enrol::SERVER_NAME).unwrap();
+        let connecting = TlsConnector::from(Arc::new(config)).connect(name, stream);
+        let stream = connecting.await.unwrap();
+        let kind = stream.get_ref().1.handshake_kind().unwrap();
+        assert_eq!(kind, HandshakeKind::Full, "{protocols:?}");
+        let key = KeyPair::generate().unwrap();
+        let mut frames = Framed::new(stream, Codec::<Enrolled, Enrol>::new());
+        frames.send(enrol_request(&key)).await.unwrap();
+        let answer = frames.next().await.unwrap().unwrap();
+        assert_eq!(answer.refused, "");
+        assert!(!answer.certificate_der.is_empty());
     }
 }
