@@ -3,16 +3,20 @@
 //!
 //! Over `memory_max` the agent returns free memory to the host. If that is not enough in several checks in a row, the agent
 //! executes itself anew, as at SIGHUP: the journal has its state.
+//!
+//! It also unmaps its code once, soon after its start: a third of its memory was code that it needs only then.
 
 use std::io;
 use std::time::Duration;
 
-use supervisor::ourselves::give_memory_back;
-use tokio::time::{Interval, MissedTickBehavior};
+use supervisor::ourselves::{give_code_back, give_memory_back};
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep};
 
 use crate::config::memory_text;
 
 const CHECK_EVERY: Duration = Duration::from_secs(5);
+/// Most agents are connected by then.
+const START_LASTS: Duration = Duration::from_secs(1);
 /// Checks over the limit before the agent acts.
 const CHECKS_IN_A_ROW: u32 = 3;
 /// The shortest time between two executions for memory, in seconds.
@@ -95,12 +99,14 @@ impl MemoryWatch {
     /// Returns when the agent should execute itself anew. Cancel-safe.
     pub(crate) async fn too_much(&mut self) {
         loop {
-            let checks = self.checks.get_or_insert_with(|| {
-                let first = tokio::time::Instant::now() + CHECK_EVERY;
-                let mut checks = tokio::time::interval_at(first, CHECK_EVERY);
-                checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-                checks
-            });
+            let checks = match &mut self.checks {
+                Some(checks) => checks,
+                None => {
+                    sleep(START_LASTS).await;
+                    give_code_back();
+                    self.checks.insert(checks())
+                }
+            };
             checks.tick().await;
             match self.check() {
                 Ok(MemoryVerdict::Fine) => self.is_logged = false,
@@ -138,6 +144,12 @@ impl MemoryWatch {
         }
         Ok(verdict)
     }
+}
+
+fn checks() -> Interval {
+    let mut checks = interval_at(Instant::now() + CHECK_EVERY, CHECK_EVERY);
+    checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    checks
 }
 
 /// Resident bytes of this process.

@@ -1,5 +1,7 @@
-//! What the agent does to its own process: blocks SIGHUP during an `execve`, and returns freed memory.
+//! What the agent does to its own process: blocks SIGHUP during an `execve`, and returns memory.
 #![allow(unsafe_code)]
+
+use std::ffi::c_void;
 
 /// Blocks SIGHUP for this thread and for those that it starts, also through an `execve`: none is lost before the new
 /// program handles it.
@@ -32,9 +34,55 @@ pub fn give_memory_back() {
     }
 }
 
+/// Unmaps the program's code and constants, so that what only the start needed no longer counts as its memory. What is used
+/// again is mapped again, mostly from the page cache.
+pub fn give_code_back() {
+    // SAFETY: the callback fits, and gets no data.
+    unsafe { libc::dl_iterate_phdr(Some(unmap_code), std::ptr::null_mut()) };
+}
+
+/// Ends the iteration with the first object, which is the program.
+unsafe extern "C" fn unmap_code(
+    program: *mut libc::dl_phdr_info,
+    _size: usize,
+    _data: *mut c_void,
+) -> libc::c_int {
+    let page = rustix::param::page_size();
+    // SAFETY: the C library passes a valid object. A segment that is not writable equals its file: position-independent code has
+    // no relocations there. Only whole pages of it are unmapped.
+    unsafe {
+        let program = &*program;
+        let headers = std::slice::from_raw_parts(program.dlpi_phdr, program.dlpi_phnum.into());
+        for header in headers {
+            if header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_W == 0 {
+                let begin = (program.dlpi_addr + header.p_vaddr) as usize;
+                let end = (begin + header.p_memsz as usize) / page * page;
+                let begin = begin.next_multiple_of(page);
+                let length = end.saturating_sub(begin);
+                libc::madvise(begin as *mut c_void, length, libc::MADV_DONTNEED);
+            }
+        }
+    }
+    1
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Pages of files that are mapped here.
+    fn mapped_pages() -> u64 {
+        let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
+        statm.split(' ').nth(2).unwrap().parse().unwrap()
+    }
+
+    #[test]
+    fn code_that_is_not_used_again_takes_no_memory() {
+        let before = mapped_pages();
+        give_code_back();
+        let after = mapped_pages();
+        assert!(after < before, "{before} {after}");
+    }
 
     fn hangups_wait() -> bool {
         let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
