@@ -122,10 +122,11 @@ fn next_status<'a>(
 ) -> Result<Option<ReportedStatus<'a>>, WireError> {
     while !report.is_empty() {
         let (tag, wire_type) = decode_key(report)?;
-        if (tag, wire_type) != (STATUS_TAG, WireType::LengthDelimited) {
+        if tag != STATUS_TAG {
             skip_field(wire_type, tag, report, DecodeContext::default())?;
             continue;
         }
+        check_wire_type(WireType::LengthDelimited, wire_type)?;
         *n += 1;
         if *n > MAX_ITEMS {
             return Err(WireError::TooMany);
@@ -303,6 +304,11 @@ mod tests {
         let garbled = ReportBytes(Bytes::from_static(&[0x0A, 3, 0x12, 1, 0xFF]));
         let error = garbled.statuses().next().unwrap().unwrap_err();
         assert!(matches!(error, WireError::NoText { field: "name" }));
+        let number = ReportBytes(Bytes::from_static(&[9, 0, 0, 0, 0, 0, 0, 0, 0]));
+        assert!(matches!(
+            number.statuses().next(),
+            Some(Err(WireError::Malformed(_)))
+        ));
         let many = ReportBytes([0x0A, 0].repeat(MAX_ITEMS + 1).into());
         assert!(matches!(
             many.statuses().last(),
