@@ -159,8 +159,8 @@ async fn a_silent_stream_is_closed() {
 /// How a handshake begins.
 const TLS: &[u8] = b"\x16\x03\x01\x02\x00";
 
-#[tokio::test]
-async fn an_agent_that_gives_up_while_it_waits_for_its_handshake_is_forgotten() {
+/// A listener where further agents of an address wait for their handshake, and a relay.
+async fn with_one_handshake_at_a_time() -> (TestListener, Connection) {
     let limits = AgentLimits {
         handshakes: 1,
         timeout: TIMEOUT * 2,
@@ -168,6 +168,12 @@ async fn an_agent_that_gives_up_while_it_waits_for_its_handshake_is_forgotten() 
     };
     let listener = TestListener::for_relays(limits, 100).await;
     let relay = listener.relay().await.unwrap();
+    (listener, relay)
+}
+
+#[tokio::test]
+async fn an_agent_that_gives_up_while_it_waits_for_its_handshake_is_forgotten() {
+    let (listener, relay) = with_one_handshake_at_a_time().await;
     // It takes the only handshake of its address, and goes no further.
     let mut slow = agent(&relay, 1);
     slow.write_all(TLS).await.unwrap();
@@ -194,13 +200,7 @@ async fn an_agent_that_gives_up_while_it_waits_for_its_handshake_is_forgotten() 
 
 #[tokio::test]
 async fn a_server_that_stops_waits_for_no_agent_without_a_session() {
-    let limits = AgentLimits {
-        handshakes: 1,
-        timeout: TIMEOUT * 2,
-        ..AgentLimits::default()
-    };
-    let listener = TestListener::for_relays(limits, 100).await;
-    let relay = listener.relay().await.unwrap();
+    let (listener, relay) = with_one_handshake_at_a_time().await;
     // In its handshake, before its first byte, and in the queue.
     let mut waiting = [1, 2, 1].map(|last| agent(&relay, last));
     for stream in [0, 2] {
