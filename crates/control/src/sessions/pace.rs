@@ -14,8 +14,7 @@ use super::outbox::{ChangedProcesses, Outbox, Pending};
 
 /// What a frame about processes costs the server and its share of the answers.
 const PER_AGENT: Duration = Duration::from_micros(100);
-/// The longest pause, of 200,000 agents and more. With a shorter one a fleet is told of each commit alone, and the frames of one take the time
-/// in which the next could be made.
+/// The longest pause, of 200,000 agents and more.
 const MAX_PAUSE: Duration = Duration::from_secs(20);
 
 impl ChangedProcesses {
